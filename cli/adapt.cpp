@@ -12,7 +12,6 @@
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -72,11 +71,9 @@ Command adapt_command() {
     bool undo = false;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "adapt";
-  command.summary = "adapt a model to unlabelled samples, without training";
-  command.example =
-      "parsnets adapt --model out/demo.safetensors --input data/demo/features.npy --out out/adapted.safetensors";
+  Command command{
+      "adapt", "adapt a model to unlabelled samples, without training",
+      "parsnets adapt --model out/demo.safetensors --input data/demo/features.npy --out out/adapted.safetensors"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("input", state->input,
             "features of the samples: .npy, .npz, .csv or .mat, one row each, or a folder with such a file")
@@ -87,8 +84,8 @@ Command adapt_command() {
       .flag("undo", state->undo, "forget all unlabelled samples; examples stay");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
-    if (state->model.empty() || state->input.empty() != state->undo)
-      throw Error(ErrorCode::usage, "adapt: expected --model FILE and either --input FILE or --undo");
+    refuse_if(state->model.empty() || state->input.empty() != state->undo,
+              "adapt: expected --model FILE and either --input FILE or --undo");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
     if (state->undo) {
@@ -103,20 +100,16 @@ Command adapt_command() {
     const auto file = features_file(state->input);
     const auto& source = model.record.data.source;
     const Matrix<float> input = read_feature_input(file, source, context.progress, state->memory_limit);
-    auto warned = nlohmann::ordered_json::object();
-    warn(context, source_doubt(source, file), warned);
+    warn(context, source_doubt(source, file));
     require_memory(state->memory_limit,
                    field_bytes(model, std::min(2 * static_cast<std::size_t>(state->batch), input.rows())), "adaptation",
                    "raise the limit or lower --batch");
     AdaptOptions options;
     options.classes = parse_list(state->classes, "--classes");
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     options.batch = static_cast<std::size_t>(state->batch);
     const Adaptation done = adapt_rows(model, blocks_of(input), options, state->memory_limit, pool, context.progress);
-    Output output = told(done, model, save_changed(model, state->model, state->out).string());
-    for (const auto& [key, list] : warned.items())
-      for (const auto& one : list) output.json[key].push_back(one);
-    return output;
+    return told(done, model, save_changed(model, state->model, state->out).string());
   };
   return command;
 }

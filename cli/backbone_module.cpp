@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
+#include "command.hpp"
 #include "data/feature_source.hpp"
 #include "formats/csv.hpp"
 #include "images/image_check.hpp"
@@ -25,10 +26,6 @@ constexpr const char* kModule = "parsnets-backbones.so";
 
 void* module_of_photographs(std::string& problem) { return open_module(kModule, RTLD_NOW | RTLD_LOCAL, problem); }
 
-std::string engines_of(void* module) {
-  return function_of<decltype(parsnets_backbone_engines)>(module, "parsnets_backbone_engines")();
-}
-
 /// A preprocessing file has some of the keys that describe features.
 void read_preprocessing(const std::filesystem::path& network, BackboneOptions& options) {
   auto file = network;
@@ -42,20 +39,20 @@ void read_preprocessing(const std::filesystem::path& network, BackboneOptions& o
       if (std::ranges::find(kKeys, key) == kKeys.end())
         throw Error(BadInput{file.string(), key, "preset, fit, width, height or layer", "another key",
                              "correct the file or remove it"});
-  FeatureSource defaults{network.filename().string(), std::string(64, '0'), "", options.input, 1};
+  const FeatureSource defaults{network.filename().string(), std::string(64, '0'), "", options.input, 1};
   const nlohmann::json complete = to_json(defaults);
   if (json.is_object())
     for (const auto& [key, value] : complete.items())
       if (!json.contains(key) || key == "sha256" || key == "dimensions") json[key] = value;
-  FeatureSource source;
   try {
-    source = feature_source_from_json(json, file.string());
+    const FeatureSource source = feature_source_from_json(json, file.string());
+    options.layer = source.layer;
+    options.input = source.input;
   } catch (const Error& error) {
-    const BadInput parts = error.parts();
-    throw Error(BadInput{parts.file, parts.field, parts.expected, parts.found, "correct the file or remove it"});
+    BadInput parts = error.parts();
+    parts.advice = "correct the file or remove it";
+    throw Error(parts);
   }
-  options.layer = source.layer;
-  options.input = source.input;
 }
 
 /// Bytes of one network beside its file, more than measured with ResNet-50 and MobileNet by either engine.
@@ -80,12 +77,12 @@ unsigned networks_within(const BackboneChoice& choice, unsigned threads, const N
 OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::string sha256) {
   std::string problem;
   void* module = module_of_photographs(problem);
-  if (module == nullptr)
-    throw Error(ErrorCode::usage, fmt::format("photographs need the module {}, found {}; install libopencv-dnn-dev and "
-                                              "libopencv-imgcodecs-dev and run `make photos`",
-                                              kModule, problem.empty() ? "none" : problem));
+  refuse_if(module == nullptr,
+            "photographs need the module {}, found {}; install libopencv-dnn-dev and "
+            "libopencv-imgcodecs-dev and run `make photos`",
+            kModule, problem.empty() ? "none" : problem);
   const unsigned threads = choice.threads > 0 ? choice.threads : available_cores();
-  const double decoding = decoding_bytes(choice.limits, options.input, threads, threads);
+  const double decoding = decoding_bytes(choice.limits(), options.input, threads, threads);
   const NetworkBytes network{static_cast<double>(std::filesystem::file_size(options.file))};
   options.threads = networks_within(choice, threads, network, decoding);
   OpenedBackbone opened;
@@ -106,6 +103,10 @@ void add_backbone_option(OptionTable& options, BackboneChoice& choice) {
                "NAME.onnx says what it expects (default: colours as torchvision, the centre, 224 x 224 pixels)");
 }
 
+void add_max_pixels(OptionTable& options, BackboneChoice& choice) {
+  options.integer("max-pixels", choice.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
+}
+
 OpenedBackbone open_backbone(const BackboneChoice& choice) {
   BackboneOptions options;
   options.file = choice.file;
@@ -114,8 +115,8 @@ OpenedBackbone open_backbone(const BackboneChoice& choice) {
   return open(options, choice, sha256_of_file(choice.file));
 }
 
-OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust) {
-  if (!trained && trust) return open_backbone(choice);
+OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice) {
+  if (!trained && choice.trust) return open_backbone(choice);
   if (!trained)
     throw Error(BadInput{choice.file.string(), "", "a model whose features were extracted by parsnets",
                          "a model that does not say which network made its features",
@@ -134,7 +135,8 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
 
 std::vector<std::string> backbone_engines(std::string& problem) {
   void* module = module_of_photographs(problem);
-  return module == nullptr ? std::vector<std::string>() : parse_list(engines_of(module), kModule);
+  if (module == nullptr) return {};
+  return parse_list(function_of<decltype(parsnets_backbone_engines)>(module, "parsnets_backbone_engines")(), kModule);
 }
 
 }  // namespace parsnets::cli

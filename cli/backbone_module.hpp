@@ -16,13 +16,21 @@ namespace parsnets::cli {
 /// without one, as in ImageInput.
 struct BackboneChoice {
   std::filesystem::path file;
+  bool trust = false;  ///< to be used with models that do not record which one made their features
+  int max_pixels = static_cast<int>(ImageLimits().max_pixels);
   unsigned threads = 0;            ///< that run it at a time; 0: one per core
   std::uint64_t memory_limit = 0;  ///< bytes of the process; 0: none
-  ImageLimits limits;              ///< of the photographs that these threads decode
+  std::size_t max_bytes = ImageLimits().max_bytes;
+
+  bool given() const { return !file.empty(); }
+  /// Of the photographs that these threads decode.
+  ImageLimits limits() const { return {max_bytes, static_cast<std::size_t>(max_pixels)}; }
 };
 
 /// --backbone
 void add_backbone_option(OptionTable& options, BackboneChoice& choice);
+/// --max-pixels
+void add_max_pixels(OptionTable& options, BackboneChoice& choice);
 
 struct OpenedBackbone {
   std::unique_ptr<Backbone> backbone;
@@ -35,9 +43,9 @@ struct OpenedBackbone {
 OpenedBackbone open_backbone(const BackboneChoice& choice);
 
 /// For photographs that a model judges: the settings are those that made its features. Throws bad_input when the file
-/// is another network than `trained`, and when that is not known unless `trust`; then the settings are those of the
-/// preprocessing file.
-OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice, bool trust);
+/// is another network than `trained`, and when that is not known unless it is trusted; then the settings are those of
+/// the preprocessing file.
+OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice);
 
 /// For doctor: what runs networks in this build, the first by default. Empty when there is no module for photographs,
 /// or when it does not load; then `problem` says why.

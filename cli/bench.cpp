@@ -4,21 +4,22 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "base/file.hpp"
-#include "bench_table.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
+#include "eval/metrics.hpp"
 #include "eval/reference.hpp"
 #include "experiments/bench_entries.hpp"
 #include "experiments/bench_results.hpp"
+#include "experiments/result_table.hpp"
 #include "experiments/study_tables.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "parsnets/version.hpp"
 #include "train/train_options.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -35,15 +36,9 @@ struct BenchState {
   bool ablation() const { return methods == "ablation"; }
 };
 
-bool contains(const std::vector<std::string>& names, const char* name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::vector<Entry> entries_of(BenchState& state, const Context& context) {
-  const bool methods_given = contains(context.given, "methods");
-  if (state.ablation() && !state.sweep.empty())
-    throw Error(ErrorCode::usage, "--methods ablation conflicts with --sweep");
-  if (!state.sweep.empty() && !methods_given) state.methods = "parsnets";
+  refuse_if(state.ablation() && !state.sweep.empty(), "--methods ablation conflicts with --sweep");
+  if (!state.sweep.empty() && !context.is_given("methods")) state.methods = "parsnets";
   auto entries = state.ablation() ? ablation_entries(state.train) : method_entries(state.methods, state.train);
   if (!state.sweep.empty()) entries = sweep_entries(state.sweep, entries);
   return entries;
@@ -81,6 +76,108 @@ void run_row(const Entry& entry, const BenchState& state, const Dataset& data, T
   }
 }
 
+// The rows as lines of a Markdown table.
+
+using Json = nlohmann::ordered_json;
+
+std::string mean_and_spread(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const Interval interval = confidence_interval(values);
+  return values.size() == 1 ? fmt::format("{:.1f}", interval.mean)
+                            : fmt::format("{:.1f} ± {:.1f}", interval.mean, interval.sd);
+}
+
+/// Text that stays in its cell.
+std::string cell(std::string text) {
+  for (char& c : text)
+    if (c == '|' || c == '\n') c = c == '|' ? '/' : ' ';
+  return text;
+}
+
+/// "ZSL 61.2 [55.0, 67.1]"; a difference has a sign and p.
+std::string result_with_interval(const char* name, const Json& row, const char* key) {
+  if (!row.contains(key)) return "";
+  const Json& result = row.at(key);
+  const double low = result.at("low").get<double>(), high = result.at("high").get<double>();
+  if (!result.contains("difference"))
+    return fmt::format("  {} {:.1f} [{:.1f}, {:.1f}]", name, result.at("estimate").get<double>(), low, high);
+  return fmt::format("  {} {:+.1f} [{:+.1f}, {:+.1f}] p {:.2g}", name, result.at("difference").get<double>(), low, high,
+                     result.at("p").get<double>());
+}
+
+std::string bench_table_head() {
+  return "| method | ZSL | U | S | H | AUSUC | val ZSL | gap | seconds |\n|---|---|---|---|---|---|---|---|---|\n";
+}
+
+/// A line for {"method", "runs", "error"?}.
+std::string bench_table_row(const Json& method) {
+  const Json& runs = method.at("runs");
+  std::string name = method.at("method").get<std::string>();
+  if (method.contains("error")) name += fmt::format(" (failed: {})", method.at("error").get<std::string>());
+  const auto gaps = values_of(runs, "/record/svr/relative_gap");
+  const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(name),
+                     mean_and_spread(values_of(runs, "/zsl/top1_per_class")),
+                     mean_and_spread(values_of(runs, "/gzsl/u")), mean_and_spread(values_of(runs, "/gzsl/s")),
+                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(values_of(runs, "/gzsl/ausuc")),
+                     mean_and_spread(values_of(runs, "/record/validation/zsl")), gap,
+                     mean_and_spread(values_of(runs, "/seconds")));
+}
+
+/// What to read below the table: the intervals of each row, and the differences of the others from the first. "" if no
+/// row has intervals.
+std::string bench_uncertainty(const Json& methods) {
+  std::size_t width = 0;
+  for (const auto& row : methods) width = std::max(width, row.at("method").get<std::string>().size());
+  const auto lines = [&](const char* key, const std::string& heading) {
+    std::string text;
+    for (const auto& row : methods)
+      if (row.contains(key))
+        text +=
+            fmt::format("  {:<{}}{}{}\n", row.at("method").get<std::string>(), width,
+                        result_with_interval("ZSL", row.at(key), "zsl"), result_with_interval("H", row.at(key), "h"));
+    return text.empty() ? "" : "\n" + heading + "\n" + text;
+  };
+  return lines("intervals",
+               "95 % intervals over classes and samples: where results may lie with other test classes of this kind") +
+         lines("versus", fmt::format("difference from {} on the same classes and samples, 95 % interval; p: exchanging "
+                                     "the methods in whole classes",
+                                     methods.empty() ? "" : methods.at(0).at("method").get<std::string>()));
+}
+
+/// A line for each row that was not measured here.
+std::string cited_table_rows(const std::vector<CitedRow>& rows) {
+  std::string text;
+  const auto percent = [](const std::optional<double>& v) { return v ? fmt::format("{:.1f}", *v) : std::string("-"); };
+  for (const auto& row : rows) {
+    std::vector<std::string> about{row.features, row.source};
+    if (row.own) about = {row.features, row.semantics, row.split, row.source, "own row, not measured here"};
+    std::erase(about, "");
+    text += fmt::format("| *{}* ({}) | {} | {} | {} | {} | - | - | - | - |\n", cell(row.method),
+                        cell(fmt::format("{}", fmt::join(about, "; "))), percent(row.zsl), percent(row.u),
+                        percent(row.s), percent(row.h));
+  }
+  return text;
+}
+
+// Tables of results as files, in the format that the ending of each says.
+
+constexpr const char* kTableOption = "table";
+
+std::vector<std::string> names_in(const std::string& files) {
+  std::vector<std::string> names;
+  std::istringstream list(files);
+  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+  return names;
+}
+
+void write_table_files(const ResultTable& table, const std::string& files) {
+  for (const auto& name : names_in(files)) {
+    make_folder_of(name);
+    write_text_file(name, to_text(table, table_format_of(name, kTableOption)));
+  }
+}
+
 /// Every data set with published or own rows, each with its table.
 Output published_results(const std::vector<CitedRow>& own, const std::string& tables) {
   std::vector<std::string> sets(kReferenceSets.begin(), kReferenceSets.end());
@@ -105,11 +202,9 @@ Output published_results(const std::vector<CitedRow>& own, const std::string& ta
 
 Command bench_command() {
   auto state = std::make_shared<BenchState>();
-  Command command;
-  command.name = "bench";
-  command.summary = "train and evaluate several methods on one data set";
-  command.example =
-      "parsnets bench --data data/demo --methods ridge,eszsl,scln:networks=32:encoding=96:active=8 --search grid";
+  Command command{
+      "bench", "train and evaluate several methods on one data set",
+      "parsnets bench --data data/demo --methods ridge,eszsl,scln:networks=32:encoding=96:active=8 --search grid"};
   command.options.text("data", state->data, "data set folder")
       .text("methods", state->methods,
             "comma-separated methods, each with options of 'train': method:option=value:option=value; or 'ablation': "
@@ -124,25 +219,26 @@ Command bench_command() {
           "reference", state->reference,
           "also print the published results on this data set, each with its features and source; without --data: those "
           "on all data sets, and nothing else")
-      .path("rows", state->rows, "CSV or JSON file with rows of your own, printed with the published ones");
-  add_table_files(command.options, state->tables);
+      .path("rows", state->rows, "CSV or JSON file with rows of your own, printed with the published ones")
+      .text(kTableOption, state->tables,
+            "files for the table, comma-separated; the ending is the format: .md, .csv, .tex (booktabs) or .json");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
-  OptionTable shared = train_option_table(state->train);
-  command.options.append_without(shared, {"method"});
+  command.options.append_without(train_option_table(state->train), {"method"});
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
-    if (state->data.empty() && !state->reference)
-      throw Error(ErrorCode::usage, "bench: expected --data DIR, or --reference alone");
-    if (state->resume && state->out.empty()) throw Error(ErrorCode::usage, "--resume needs --out FILE");
+    refuse_if(state->data.empty() && !state->reference, "bench: expected --data DIR, or --reference alone");
+    refuse_if(state->resume && state->out.empty(), "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
-    check_table_files(state->tables);
+    for (const auto& name : names_in(state->tables)) {
+      table_format_of(name, kTableOption);  // refuses another ending
+      check_writable(name);
+    }
     const auto own = state->rows.empty() ? std::vector<CitedRow>() : read_own_rows(state->rows);
     if (state->data.empty()) return published_results(own, state->tables);
-    state->load.seed = context.common.seed;
     state->load.memory_limit = state->train.run.memory_limit;
     const auto entries = entries_of(*state, context);
-    const Dataset data = load_dataset(state->data, state->load, context.progress);
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const Dataset data = load_data(state->load, state->data, context);
+    ThreadPool pool(context.threads());
     BenchResults results(shared_info(*state, context, data), state->out, state->resume);
     const auto print = [&](const std::string& text) {
       if (!context.common.json) context.print(text);

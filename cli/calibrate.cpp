@@ -9,7 +9,6 @@
 #include "parsnets/field.hpp"
 #include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -21,40 +20,33 @@ Command calibrate_command() {
     OpenSetOptions options;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "calibrate";
-  command.summary = "calibrate the rejection of unknown samples and prediction sets on held-out classes";
-  command.example =
-      "parsnets calibrate --model out/demo.safetensors --data data/demo --false-accept 5% --out out/open.safetensors";
+  Command command{
+      "calibrate", "calibrate the rejection of unknown samples and prediction sets on held-out classes",
+      "parsnets calibrate --model out/demo.safetensors --data data/demo --false-accept 5% --out out/open.safetensors"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("data", state->data, "data set folder that the model was trained on")
       .path("out", state->out, "model file to write (default: change --model in place)")
       .share("false-accept", state->options.false_accept, "share of unknown samples that may be accepted")
       .integer("folds", state->options.folds, 2, 1000,
                "fits, each without a part of the seen classes; at most one per two classes");
-  add_load_options(command.options, state->load);
-  add_memory_limit(command.options, state->load.memory_limit);
+  add_data_options(command.options, state->load);
   command.run = [state](Context& context) {
-    if (state->model.empty() || state->data.empty())
-      throw Error(ErrorCode::usage, "calibrate: expected --model FILE and --data DIR");
+    refuse_if(state->model.empty() || state->data.empty(), "calibrate: expected --model FILE and --data DIR");
     const auto held = hold(state->model, state->out, context.progress);
     Model model = load_model(state->model);
-    state->load.seed = state->options.seed = context.common.seed;
+    state->options.seed = context.common.seed;
     state->options.memory_limit = state->load.memory_limit;
-    load_as_trained(state->load, state->data, model.record.data, context.given);
-    const Dataset data = load_dataset(state->data, state->load, context.progress);
-    auto warned = nlohmann::ordered_json::object();
-    warn(context, source_doubt(model.record.data.source, data), warned);
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    const Dataset data = load_as_trained(state->load, state->data, model.record.data, context);
+    warn(context, source_doubt(model.record.data.source, data));
+    ThreadPool pool(context.threads());
     const RejectionRecord record = calibrate_open_set(model, data, state->options, pool, context.progress);
     const std::string file = save_changed(model, state->model, state->out).string();
     Output output;
     output.json = {{"model", file}, {"units", "percent"}, {"rejection", rejection_json(record)}};
     output.text = file + ": " + rejection_text(record);
     if (is_taught(model) || is_adapted(model))
-      warn(context, "folds are fitted anew: what classes have learned since training is not in these figures", warned);
-    warn(context, weak_rejection(model), warned);
-    output.json.update(warned);
+      warn(context, "folds are fitted anew: what classes have learned since training is not in these figures");
+    warn(context, weak_rejection(model));
     return output;
   };
   return command;

@@ -15,7 +15,6 @@
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -27,18 +26,27 @@ struct ClassesState {
   std::uint64_t memory_limit = 0;
 };
 
-void require_model(const ClassesState& state) {
-  if (state.model.empty()) throw Error(ErrorCode::usage, "classes: expected --model FILE");
+/// Changes the model, in place or into another file; `change` returns what it did.
+Output changed(const ClassesState& state, Context& context, const std::function<std::string(Model&)>& change) {
+  const auto held = hold(state.model, state.out, context.progress);
+  Model model = load_model(state.model);
+  const std::string what = change(model);
+  const std::string file = save_changed(model, state.model, state.out).string();
+  Output output;
+  output.json = {{"model", file}, {"classes", model.classes.names.size()}};
+  output.text = fmt::format("{}: {}; {} classes now\n", file, what, model.classes.names.size());
+  return output;
 }
 
-Output save_and_tell(const ClassesState& state, const Model& model, const std::string& what,
-                     const nlohmann::ordered_json& warned = nlohmann::ordered_json::object()) {
-  const std::filesystem::path file = save_changed(model, state.model, state.out);
-  Output output;
-  output.json = {{"model", file.string()}, {"classes", model.classes.names.size()}};
-  output.json.update(warned);
-  output.text = fmt::format("{}: {}; {} classes now\n", file.string(), what, model.classes.names.size());
-  return output;
+void require_model(const ClassesState& state) { refuse_if(state.model.empty(), "classes: expected --model FILE"); }
+
+/// The features of --input, for the model to learn.
+Matrix<float> read_examples(const ClassesState& state, const Model& model, Context& context) {
+  const auto& source = model.record.data.source;
+  Matrix<float> examples = read_feature_input(state.input, source, context.progress, state.memory_limit);
+  warn(context, source_doubt(source, std::filesystem::path(state.input)));
+  require_memory(state.memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
+  return examples;
 }
 
 /// Adds the classes of a table `class,<attributes>`; columns are matched by name where the model knows them.
@@ -91,26 +99,16 @@ std::vector<std::string> add_from(Model& model, const std::string& file, const s
   return names;
 }
 
-struct Labels {
-  std::vector<std::string> names;
-  std::vector<std::size_t> lines;  ///< of a text file
-
-  /// For messages: the file, and in it label r.
-  std::pair<std::string, std::string> place(const std::string& file, std::size_t r) const {
-    if (lines.empty()) return {file, fmt::format("label {}", r)};
-    return {fmt::format("{}:{}", file, lines[r]), "label"};
-  }
-};
-
-/// One name per example: from a .npy of texts or a .csv of one column without a header.
-Labels read_labels(const std::filesystem::path& file) {
-  if (file.extension() == ".npy") return {read_npy_strings({file, ""}), {}};
+/// One name per example, from a .npy of texts or a .csv of one column without a header. `lines`: those of a .csv.
+std::vector<std::string> read_labels(const std::filesystem::path& file, std::vector<std::size_t>& lines) {
+  if (file.extension() == ".npy") return read_npy_strings({file, ""});
   if (file.extension() != ".csv")
     throw Error(BadInput{file.string(), "", "a .npy or .csv file", "'" + file.extension().string() + "'", ""});
   CsvTable table = read_csv(file, false);
-  Labels labels{{}, std::move(table.lines)};
-  for (const auto& row : table.rows) labels.names.push_back(row.at(0));
-  return labels;
+  lines = std::move(table.lines);
+  std::vector<std::string> names;
+  for (const auto& row : table.rows) names.push_back(row.at(0));
+  return names;
 }
 
 /// Rows of the examples by class. Without labels all belong to the only class.
@@ -118,23 +116,21 @@ std::vector<std::vector<std::int32_t>> rows_by_class(const ClassesState& state, 
                                                      const std::vector<std::string>& names) {
   std::vector<std::vector<std::int32_t>> rows(names.size());
   if (state.labels.empty()) {
-    if (names.size() != 1)
-      throw Error(ErrorCode::usage, fmt::format("classes add: --input of {} classes needs --labels", names.size()));
+    refuse_if(names.size() != 1, "classes add: --input of {} classes needs --labels", names.size());
     for (std::size_t r = 0; r < examples.rows(); ++r) rows[0].push_back(static_cast<std::int32_t>(r));
     return rows;
   }
-  const Labels read = read_labels(state.labels);
-  const auto& labels = read.names;
+  std::vector<std::size_t> lines;
+  const auto labels = read_labels(state.labels, lines);
   if (labels.size() != examples.rows())
     throw Error(BadInput{state.labels, "labels", fmt::format("{}, one per example", examples.rows()),
                          std::to_string(labels.size()), ""});
   for (std::size_t r = 0; r < labels.size(); ++r) {
     const auto found = std::ranges::find(names, labels[r]);
-    if (found == names.end()) {
-      const auto [file, label] = read.place(state.labels, r);
-      throw Error(
-          BadInput{file, label, "a class that is added", "'" + labels[r] + "'" + did_you_mean(labels[r], names), ""});
-    }
+    if (found == names.end())
+      throw Error(BadInput{lines.empty() ? state.labels : fmt::format("{}:{}", state.labels, lines[r]),
+                           lines.empty() ? fmt::format("label {}", r) : "label", "a class that is added",
+                           "'" + labels[r] + "'" + did_you_mean(labels[r], names), ""});
     rows[static_cast<std::size_t>(found - names.begin())].push_back(static_cast<std::int32_t>(r));
   }
   return rows;
@@ -144,10 +140,7 @@ std::vector<std::vector<std::int32_t>> rows_by_class(const ClassesState& state, 
 
 Command classes_list_command() {
   auto state = std::make_shared<ClassesState>();
-  Command command;
-  command.name = "classes list";
-  command.summary = "list the classes of a model";
-  command.example = "parsnets classes list --model out/demo.safetensors";
+  Command command{"classes list", "list the classes of a model", "parsnets classes list --model out/demo.safetensors"};
   command.options.text("model", state->model, "model file");
   command.run = [state](Context&) {
     require_model(*state);
@@ -165,10 +158,8 @@ Command classes_list_command() {
 
 Command classes_add_command() {
   auto state = std::make_shared<ClassesState>();
-  Command command;
-  command.name = "classes add";
-  command.summary = "add classes by their attributes, by examples or by both, without training";
-  command.example = "parsnets classes add --model out/demo.safetensors --attributes new.csv";
+  Command command{"classes add", "add classes by their attributes, by examples or by both, without training",
+                  "parsnets classes add --model out/demo.safetensors --attributes new.csv"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("attributes", state->attributes, "CSV table: header 'class,<attributes>', one row per class")
       .text("classes", state->classes,
@@ -182,40 +173,33 @@ Command classes_add_command() {
   command.run = [state](Context& context) {
     require_model(*state);
     std::vector<std::string> names = parse_list(state->classes, "--classes");
-    if (state->attributes.empty() && (names.empty() || state->input.empty()))
-      throw Error(ErrorCode::usage, "classes add: expected --attributes TABLE.csv, or --classes a,b and --input FILE");
-    if (!state->labels.empty() && state->input.empty())
-      throw Error(ErrorCode::usage, "classes add: --labels requires --input");
-    const auto held = hold(state->model, state->out, context.progress);
-    Model model = load_model(state->model);
-    auto warned = nlohmann::ordered_json::object();
-    if (!state->attributes.empty()) names = add_from(model, state->attributes, names);
-    if (!state->input.empty()) {
-      const Matrix<float> examples =
-          read_feature_input(state->input, model.record.data.source, context.progress, state->memory_limit);
-      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input)), warned);
-      const auto rows = rows_by_class(*state, examples, names);
-      require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
-      ThreadPool pool(static_cast<unsigned>(context.common.threads));
-      for (std::size_t c = 0; c < names.size(); ++c) {
-        const auto own = blocks_of(examples, rows[c]);
-        if (state->attributes.empty())
-          add_class_by_rows(model, names[c], own, state->memory_limit, pool);
-        else if (own.rows > 0)
-          teach_rows(model, names[c], own, state->memory_limit, pool);
+    refuse_if(state->attributes.empty() && (names.empty() || state->input.empty()),
+              "classes add: expected --attributes TABLE.csv, or --classes a,b and --input FILE");
+    refuse_if(!state->labels.empty() && state->input.empty(), "classes add: --labels requires --input");
+    return changed(*state, context, [&](Model& model) {
+      if (!state->attributes.empty()) names = add_from(model, state->attributes, names);
+      if (!state->input.empty()) {
+        const Matrix<float> examples = read_examples(*state, model, context);
+        const auto rows = rows_by_class(*state, examples, names);
+        ThreadPool pool(context.threads());
+        for (std::size_t c = 0; c < names.size(); ++c) {
+          const auto own = blocks_of(examples, rows[c]);
+          if (state->attributes.empty())
+            add_class_by_rows(model, names[c], own, state->memory_limit, pool);
+          else if (own.rows > 0)
+            teach_rows(model, names[c], own, state->memory_limit, pool);
+        }
       }
-    }
-    return save_and_tell(*state, model, fmt::format("added {}", names.size()), warned);
+      return fmt::format("added {}", names.size());
+    });
   };
   return command;
 }
 
 Command classes_teach_command() {
   auto state = std::make_shared<ClassesState>();
-  Command command;
-  command.name = "classes teach";
-  command.summary = "teach a model labelled examples of one of its classes, without training";
-  command.example = "parsnets classes teach deer --model out/demo.safetensors --input deer.npy";
+  Command command{"classes teach", "teach a model labelled examples of one of its classes, without training",
+                  "parsnets classes teach deer --model out/demo.safetensors --input deer.npy"};
   command.arguments = {{"NAME", "a class of the model", &state->name}};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("input", state->input, "features of the examples: .npy, .npz, .csv or .mat, one row each")
@@ -223,28 +207,21 @@ Command classes_teach_command() {
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     require_model(*state);
-    if (state->input.empty()) throw Error(ErrorCode::usage, "classes teach: expected --input FILE");
-    const auto held = hold(state->model, state->out, context.progress);
-    Model model = load_model(state->model);
-    auto warned = nlohmann::ordered_json::object();
-    const Matrix<float> examples =
-        read_feature_input(state->input, model.record.data.source, context.progress, state->memory_limit);
-    warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input)), warned);
-    require_memory(state->memory_limit, field_bytes(model, examples.rows()), "learning examples", "raise the limit");
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
-    teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
-    return save_and_tell(*state, model, fmt::format("taught {} examples of '{}'", examples.rows(), state->name),
-                         warned);
+    refuse_if(state->input.empty(), "classes teach: expected --input FILE");
+    return changed(*state, context, [&](Model& model) {
+      const Matrix<float> examples = read_examples(*state, model, context);
+      ThreadPool pool(context.threads());
+      teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
+      return fmt::format("taught {} examples of '{}'", examples.rows(), state->name);
+    });
   };
   return command;
 }
 
 Command classes_remove_command() {
   auto state = std::make_shared<ClassesState>();
-  Command command;
-  command.name = "classes remove";
-  command.summary = "remove classes from a model";
-  command.example = "parsnets classes remove --model out/demo.safetensors --classes deer";
+  Command command{"classes remove", "remove classes from a model",
+                  "parsnets classes remove --model out/demo.safetensors --classes deer"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("classes", state->classes,
             "classes to remove, comma-separated; quote names that contain commas: '\"a, b\",c'")
@@ -252,11 +229,11 @@ Command classes_remove_command() {
   command.run = [state](Context& context) {
     require_model(*state);
     const auto names = parse_list(state->classes, "--classes");
-    if (names.empty()) throw Error(ErrorCode::usage, "classes remove: expected --classes a,b");
-    const auto held = hold(state->model, state->out, context.progress);
-    Model model = load_model(state->model);
-    model.remove_classes(names);
-    return save_and_tell(*state, model, fmt::format("removed {}", names.size()));
+    refuse_if(names.empty(), "classes remove: expected --classes a,b");
+    return changed(*state, context, [&](Model& model) {
+      model.remove_classes(names);
+      return fmt::format("removed {}", names.size());
+    });
   };
   return command;
 }

@@ -1,14 +1,21 @@
 #pragma once
 // What a command is: one description that feeds the parser, --help, the man page, completion and docs/options.md.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/options.hpp"
 #include "base/processes.hpp"
+#include "parsnets/error.hpp"
 #include "parsnets/progress.hpp"
 
 namespace parsnets::cli {
@@ -29,14 +36,49 @@ struct Context {
   std::function<void(const std::string&)> print;  ///< to standard output, before the command is done
   Processes& processes;                           ///< those that run this command together; the first writes files
   bool& object_is_open;  ///< a JSON object without its brace was printed: an error becomes its last member
+  std::vector<std::string> warnings = {};  ///< told by warn(); they become a part of the JSON
+
+  bool is_given(std::string_view option) const { return std::ranges::find(given, option) != given.end(); }
+  unsigned threads() const { return static_cast<unsigned>(common.threads); }
 };
+
+/// Throws a usage error with this message if the call is `wrong`.
+template <class... Values>
+void refuse_if(bool wrong, fmt::format_string<Values...> message, Values&&... values) {
+  if (wrong) throw Error(ErrorCode::usage, fmt::format(message, std::forward<Values>(values)...));
+}
+
+// Messages on standard error.
+
+/// Writes to standard error. Where nobody reads it, as in a closed pipe or on a full disk, the work goes on.
+inline void say(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+/// To standard error at once, and to the "warnings" of the command's JSON. Nothing for "".
+inline void warn(Context& context, const std::string& warning) {
+  if (warning.empty()) return;
+  context.print("");  // the line of progress goes first
+  if (context.processes.rank() == 0) say("warning: " + warning + "\n");
+  context.warnings.push_back(warning);
+}
+
+/// Moves them there; what is in `json` then is no longer in `context`.
+inline void add_warnings(Context& context, nlohmann::ordered_json& json) {
+  for (auto& warning : std::exchange(context.warnings, {})) json["warnings"].push_back(std::move(warning));
+}
+
+/// "warning: ...", a line for each of the "warnings" in `json`; "" without any.
+inline std::string warning_lines(const nlohmann::ordered_json& json) {
+  std::string text;
+  for (const auto& warning : json.value("warnings", std::vector<std::string>{})) text += "warning: " + warning + "\n";
+  return text;
+}
 
 /// What a command has to say: `json` with --json, `text` without.
 struct Output {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  std::string text;
+  std::string text = {};
   bool already_printed = false;  ///< the command wrote its output itself, as it went
-  std::string failure;           ///< not empty: what failed; told after the output, with exit code 1
+  std::string failure = {};      ///< not empty: what failed; told after the output, with exit code 1
 };
 
 struct Argument {
@@ -58,13 +100,14 @@ struct Command {
   std::string name;     ///< "data inspect"
   std::string summary;  ///< one line, imperative
   std::string example;  ///< a command line that works
-  std::vector<Argument> arguments;
-  OptionTable options;  ///< the command's own; the common ones are added
+  std::vector<Argument> arguments = {};
+  OptionTable options = {};  ///< the command's own; the common ones are added
   /// Options that depend on the value of one, for help: `options` has the rows of all families.
   std::vector<OptionFamily> families = {};
-  std::function<void(const CommonOptions&)> resolve;  ///< fills in what --print-config shows; may be empty
-  std::function<Output(Context&)> run;                ///< owns the state that `arguments` and `options` refer to
-  bool runs_in_processes = false;                     ///< several processes of an MPI job may run it together
+  /// Fills in what --print-config shows, and returns the options that it leaves out; may be empty.
+  std::function<std::vector<std::string>(const CommonOptions&)> resolve = {};
+  std::function<Output(Context&)> run = {};  ///< owns the state that `arguments` and `options` refer to
+  bool runs_in_processes = false;            ///< several processes of an MPI job may run it together
 };
 
 /// Every command, in the order in which help lists them.
@@ -73,8 +116,15 @@ std::vector<Command> all_commands();
 /// The options that every command takes. Refers to `common`.
 OptionTable common_options(CommonOptions& common);
 
-/// What the commands of a group ("data", "classes") do, in one line.
-std::string group_summary(const std::string& group);
+/// A command or a group of commands at one place of the line, and what it does.
+struct CommandWord {
+  std::string word, summary;
+};
+/// What can follow `group` ("data", "classes"), or `parsnets` itself for "": commands and, at the top, groups.
+std::vector<CommandWord> words_after(const std::string& group, const std::vector<Command>& commands);
+
+/// The help of an option with the values that it takes.
+std::string help_of(const Option& option);
 
 Command extract_command();
 Command train_command();

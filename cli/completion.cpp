@@ -13,37 +13,12 @@ namespace parsnets::cli {
 
 namespace {
 
-/// A command or a group at one place of the line.
-struct CompletedWord {
-  std::string word, summary;
-};
-
-/// The first words of commands of two words.
+/// The words after which another one names the command.
 std::vector<std::string> command_groups(const std::vector<Command>& commands) {
   std::vector<std::string> groups;
-  for (const auto& command : commands)
-    if (const auto space = command.name.find(' '); space != std::string::npos)
-      if (std::ranges::find(groups, command.name.substr(0, space)) == groups.end())
-        groups.push_back(command.name.substr(0, space));
+  for (const auto& one : words_after("", commands))
+    if (!words_after(one.word, commands).empty()) groups.push_back(one.word);
   return groups;
-}
-
-/// What can follow `group`, or `parsnets` itself for "": commands and, at the top, groups.
-std::vector<CompletedWord> completed_words(const std::string& group, const std::vector<Command>& commands) {
-  std::vector<CompletedWord> words;
-  for (const auto& command : commands) {
-    const auto space = command.name.find(' ');
-    const std::string first = command.name.substr(0, space);
-    if (!group.empty()) {
-      if (space != std::string::npos && first == group)
-        words.push_back({command.name.substr(space + 1), command.summary});
-    } else if (space == std::string::npos) {
-      words.push_back({first, command.summary});
-    } else if (words.empty() || words.back().word != first) {
-      words.push_back({first, group_summary(first)});
-    }
-  }
-  return words;
 }
 
 /// The command's own options, then those of all commands.
@@ -68,7 +43,7 @@ bool takes_file(const Option& option) {
 std::string bash_script(const std::vector<Command>& commands) {
   const auto joined = [&](const std::string& group) {
     std::string list;
-    for (const auto& word : completed_words(group, commands)) list += word.word + " ";
+    for (const auto& word : words_after(group, commands)) list += word.word + " ";
     return list;
   };
   std::string cases, choices;
@@ -84,24 +59,29 @@ std::string bash_script(const std::vector<Command>& commands) {
     }
     cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words);
   }
-  std::string script =
-      "# bash completion for parsnets; source it or put it where bash-completion looks\n_parsnets() {\n";
-  script +=
-      "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\" "
-      "command=\"${COMP_WORDS[1]}\"\n";
-  script += "  case \"$command\" in ";
-  for (const auto& group : command_groups(commands))
-    script += group + ") [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;; ";
-  script += "esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"" + joined("") + "--help --version\"\n";
-  for (const auto& group : command_groups(commands))
-    script += fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n", group,
-                          joined(group));
-  script += "  else\n    case \"$command\" in\n" + cases + "    esac\n    case \"$command $prev\" in\n" + choices +
-            "    esac\n  fi\n";
-  script +=
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n  [[ \"$cur\" == --* ]] || [ ${#COMPREPLY[@]} -gt 0 ] || "
-      "COMPREPLY=($(compgen -f -- \"$cur\"))\n";
-  return script + "}\ncomplete -o filenames -F _parsnets parsnets\n";
+  std::string groups, words_of_groups;
+  for (const auto& group : command_groups(commands)) {
+    groups += group + R"() [ "$COMP_CWORD" -gt 2 ] && command="$command ${COMP_WORDS[2]}" ;; )";
+    words_of_groups += fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n",
+                                   group, joined(group));
+  }
+  return fmt::format(R"(# bash completion for parsnets; source it or put it where bash-completion looks
+_parsnets() {{
+  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" words="" command="${{COMP_WORDS[1]}}"
+  case "$command" in {}esac
+  if [ "$COMP_CWORD" -eq 1 ]; then words="{}--help --version"
+{}  else
+    case "$command" in
+{}    esac
+    case "$command $prev" in
+{}    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  [[ "$cur" == --* ]] || [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$cur"))
+}}
+complete -o filenames -F _parsnets parsnets
+)",
+                     groups, joined(""), words_of_groups, cases, choices);
 }
 
 std::string quoted(const std::string& text) {
@@ -117,21 +97,22 @@ std::string fish_condition(const std::string& command) {
 
 std::string fish_script(const std::vector<Command>& commands) {
   const auto groups = command_groups(commands);
-  std::string script = fmt::format(
-      "# fish completion for parsnets: put it as parsnets.fish into ~/.config/fish/completions\n"
-      "function __parsnets_after\n"
-      "    set -l place\n"
-      "    for word in (commandline -opc)[2..]\n"
-      "        string match -q -- '-*' $word; and break\n"
-      "        set -a place $word\n"
-      "        contains -- $word {}; and test (count $place) -eq 1; or break\n"
-      "    end\n"
-      "    test \"$place\" = \"$argv[1]\"\n"
-      "end\n"
-      "complete -c parsnets -f\n",
-      fmt::join(groups, " "));
+  std::string script =
+      fmt::format(R"(# fish completion for parsnets: put it as parsnets.fish into ~/.config/fish/completions
+function __parsnets_after
+    set -l place
+    for word in (commandline -opc)[2..]
+        string match -q -- '-*' $word; and break
+        set -a place $word
+        contains -- $word {}; and test (count $place) -eq 1; or break
+    end
+    test "$place" = "$argv[1]"
+end
+complete -c parsnets -f
+)",
+                  fmt::join(groups, " "));
   const auto add_words = [&](const std::string& group) {
-    for (const auto& one : completed_words(group, commands))
+    for (const auto& one : words_after(group, commands))
       script += fmt::format("{} -a {} -d {}\n", fish_condition(group), one.word, quoted(one.summary));
   };
   add_words("");
@@ -168,7 +149,7 @@ std::string quoted(const std::string& text, std::string_view special) {
   return out;
 }
 
-std::string described(const std::vector<CompletedWord>& words, const std::string& indent) {
+std::string described(const std::vector<CommandWord>& words, const std::string& indent) {
   std::string list;
   for (const auto& one : words) list += fmt::format("{}  '{}:{}'\n", indent, one.word, quoted(one.summary, ""));
   return fmt::format("{0}local -a names=(\n{1}{0})\n{0}_describe -t commands command names\n", indent, list);
@@ -181,50 +162,65 @@ std::string value_of(const std::string& name, const std::vector<std::string>& ch
 }
 
 std::string zsh_script(const std::vector<Command>& commands) {
-  std::string script =
-      "#compdef parsnets\n# zsh completion for parsnets: put it as _parsnets into a folder of $fpath, or source it "
-      "after "
-      "compinit\n_parsnets() {\n  local command=\"$words[2]\"\n  if (( CURRENT == 2 )); then\n" +
-      described(completed_words("", commands), "    ") + "    return\n  fi\n  case \"$command\" in\n";
+  std::string groups, cases;
   for (const auto& group : command_groups(commands))
-    script += fmt::format("    {})\n      if (( CURRENT == 3 )); then\n{}        return\n      fi\n", group,
-                          described(completed_words(group, commands), "        ")) +
-              "      command=\"$command $words[3]\"\n      shift words\n      (( CURRENT-- ))\n      ;;\n";
-  script += "  esac\n  shift words\n  (( CURRENT-- ))\n  case \"$command\" in\n";
+    groups += fmt::format(R"(    {})
+      if (( CURRENT == 3 )); then
+{}        return
+      fi
+      command="$command $words[3]"
+      shift words
+      (( CURRENT-- ))
+      ;;
+)",
+                          group, described(words_after(group, commands), "        "));
   for (const auto& command : commands) {
-    script += fmt::format("    '{}')\n      _arguments -S", command.name);
+    cases += fmt::format("    '{}')\n      _arguments -S", command.name);
     for (const auto& option : completed_options(command))
-      script += fmt::format(" \\\n        '--{}[{}]{}'", option.name, quoted(option.help, "[]:"),
-                            option.is_flag ? "" : value_of(option.name, option.choices, takes_file(option)));
+      cases += fmt::format(" \\\n        '--{}[{}]{}'", option.name, quoted(option.help, "[]:"),
+                           option.is_flag ? "" : value_of(option.name, option.choices, takes_file(option)));
     for (std::size_t i = 0; i < command.arguments.size(); ++i) {
       const Argument& argument = command.arguments[i];  // a second colon marks one that may be left out
-      script += fmt::format(" \\\n        '{}{}{}'", i + 1, argument.required ? "" : ":",
-                            value_of(argument.name, argument.choices, true));
+      cases += fmt::format(" \\\n        '{}{}{}'", i + 1, argument.required ? "" : ":",
+                           value_of(argument.name, argument.choices, true));
     }
-    script += "\n      ;;\n";
+    cases += "\n      ;;\n";
   }
-  return script +
-         "  esac\n}\nif [ \"$funcstack[1]\" = _parsnets ]; then\n  _parsnets \"$@\"\nelse\n  compdef _parsnets "
-         "parsnets\nfi\n";
+  return fmt::format(R"(#compdef parsnets
+# zsh completion for parsnets: put it as _parsnets into a folder of $fpath, or source it after compinit
+_parsnets() {{
+  local command="$words[2]"
+  if (( CURRENT == 2 )); then
+{}    return
+  fi
+  case "$command" in
+{}  esac
+  shift words
+  (( CURRENT-- ))
+  case "$command" in
+{}  esac
+}}
+if [ "$funcstack[1]" = _parsnets ]; then
+  _parsnets "$@"
+else
+  compdef _parsnets parsnets
+fi
+)",
+                     described(words_after("", commands), "    "), groups, cases);
 }
 
 }  // namespace
 
 Command completion_command() {
   auto shell = std::make_shared<std::string>("bash");
-  Command command;
-  command.name = "completion";
-  command.summary = "print a completion script for the shell";
-  command.example = "source <(parsnets completion bash)";
+  Command command{"completion", "print a completion script for the shell", "source <(parsnets completion bash)"};
   command.arguments = {{"SHELL", "bash (default), zsh or fish", shell.get(), false, {"bash", "zsh", "fish"}}};
   command.run = [shell](Context&) {
+    refuse_if(*shell != "bash" && *shell != "zsh" && *shell != "fish", "SHELL: expected bash, zsh or fish, found '{}'",
+              *shell);
     const auto script = *shell == "bash" ? bash_script : *shell == "zsh" ? zsh_script : fish_script;
-    if (*shell != "bash" && *shell != "zsh" && *shell != "fish")
-      throw Error(ErrorCode::usage, "SHELL: expected bash, zsh or fish, found '" + *shell + "'");
-    Output output;
-    output.text = script(all_commands());
-    output.json = {{"script", output.text}};
-    return output;
+    const std::string text = script(all_commands());
+    return Output{{{"script", text}}, text};
   };
   return command;
 }

@@ -82,58 +82,55 @@ std::string roff(const std::string& text) {
 }
 
 std::string man_page() {
-  std::string page = fmt::format(
-      ".TH PARSNETS 1 \"\" \"parsnets {}\" \"User Commands\"\n.SH NAME\nparsnets \\- zero\\-shot learning with sparse "
-      "compositions of linear networks\n",
-      PARSNETS_VERSION);
-  page += ".SH SYNOPSIS\n.B parsnets\n.I COMMAND\n[options]\n.SH DESCRIPTION\n";
-  page +=
-      "ParsNets learns from labelled samples of some classes and recognises classes it has never seen from a "
-      "description of them (an attribute vector).\n";
-  page += ".SH COMMANDS\n";
+  std::string commands;
   for (const auto& command : all_commands()) {
-    page += fmt::format(".SS {}\n{}\n.PP\n.B {}\n", roff(command.name), roff(command.summary + "."),
-                        roff(usage_line(command)));
+    commands += fmt::format(".SS {}\n{}\n.PP\n.B {}\n", roff(command.name), roff(command.summary + "."),
+                            roff(usage_line(command)));
     for (const auto& argument : command.arguments)
-      page += fmt::format(".TP\n.I {}\n{}\n", roff(argument.name), roff(argument.help));
+      commands += fmt::format(".TP\n.I {}\n{}\n", roff(argument.name), roff(argument.help));
     for (const auto& option : command.options.options())
-      page += fmt::format(
-          ".TP\n.B \\-\\-{}\n{}\n", roff(option.name),
-          roff(option.help +
-               (option.is_flag ? ""
-                               : " (" + option.expected +
-                                     (option.default_text.empty() ? "" : "; default " + option.default_text) + ")")));
+      commands += fmt::format(".TP\n.B \\-\\-{}\n{}\n", roff(option.name), roff(help_of(option)));
   }
-  page +=
-      ".SH COMMON OPTIONS\n.TP\n.B \\-\\-json\nprint one JSON object on standard output\n.TP\n.B \\-\\-quiet\nno "
-      "progress; results, warnings and errors stay\n";
-  page +=
-      ".TP\n.B \\-\\-seed N\nseed of everything that is drawn\n.TP\n.B \\-\\-threads N\nworker threads; 0 means one "
-      "per core\n";
-  page +=
-      ".TP\n.B \\-\\-config FILE\nread options from FILE\n.TP\n.B \\-\\-print\\-config\nprint the options in effect "
-      "and stop\n";
-  page += ".SH EXIT STATUS\n0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted.\n";
-  page += ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours when set\n";
-  return page;
+  std::string common;
+  for (const auto& [option, help] : {std::pair("json", "print one JSON object on standard output"),
+                                     {"quiet", "no progress; results, warnings and errors stay"},
+                                     {"seed N", "seed of everything that is drawn"},
+                                     {"threads N", "worker threads; 0 means one per core"},
+                                     {"config FILE", "read options from FILE"},
+                                     {"print-config", "print the options in effect and stop"}})
+    common += fmt::format(".TP\n.B {}\n{}\n", roff(std::string("--") + option), help);
+  return fmt::format(R"(.TH PARSNETS 1 "" "parsnets {}" "User Commands"
+.SH NAME
+parsnets \- zero\-shot learning with sparse compositions of linear networks
+.SH SYNOPSIS
+.B parsnets
+.I COMMAND
+[options]
+.SH DESCRIPTION
+ParsNets learns from labelled samples of some classes and recognises classes it has never seen from a description of )"
+                     R"(them (an attribute vector).
+.SH COMMANDS
+{}.SH COMMON OPTIONS
+{}.SH EXIT STATUS
+0 ok, 1 failure, 2 usage, 3 bad input, 130 interrupted.
+.SH ENVIRONMENT
+.TP
+.B NO_COLOR
+no colours when set
+)",
+                     PARSNETS_VERSION, commands, common);
 }
 
 }  // namespace
 
 Command docs_command() {
   auto page = std::make_shared<std::string>();
-  Command command;
-  command.name = "docs";
-  command.summary = "print the reference of all options, or the man page";
-  command.example = "parsnets docs man | man -l -";
+  Command command{"docs", "print the reference of all options, or the man page", "parsnets docs man | man -l -"};
   command.arguments = {{"PAGE", "options or man", page.get(), true, {"options", "man"}}};
   command.run = [page](Context&) {
-    if (*page != "options" && *page != "man")
-      throw Error(ErrorCode::usage, "PAGE: expected options or man, found '" + *page + "'");
-    Output output;
-    output.text = *page == "man" ? man_page() : options_page();
-    output.json = {{"text", output.text}};
-    return output;
+    refuse_if(*page != "options" && *page != "man", "PAGE: expected options or man, found '{}'", *page);
+    const std::string text = *page == "man" ? man_page() : options_page();
+    return Output{{{"text", text}}, text};
   };
   return command;
 }

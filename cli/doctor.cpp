@@ -21,10 +21,7 @@ std::string text_of(const std::vector<std::string>& engines) {
 }  // namespace
 
 Command doctor_command() {
-  Command command;
-  command.name = "doctor";
-  command.summary = "check the machine and list the libraries of this build";
-  command.example = "parsnets doctor --json";
+  Command command{"doctor", "check the machine and list the libraries of this build", "parsnets doctor --json"};
   command.run = [](Context&) {
     const MachineInfo info = machine_info();
     Output output;

@@ -22,7 +22,6 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/training.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -46,21 +45,6 @@ std::string most_often(const std::vector<Confusion>& confusion, std::int32_t lab
   if (most == nullptr || most->predicted == label) return "";
   return fmt::format(", {} of them taken for {}", most->samples,
                      data.class_names[static_cast<std::size_t>(most->predicted)]);
-}
-
-std::string evaluation_text(const Evaluation& result, const std::string& gamma_from, const std::string& learned) {
-  const std::string kind = learned.empty() ? "" : learned + " ";
-  std::string text = fmt::format("{}ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", kind,
-                                 result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
-  if (result.has_gzsl)
-    text += fmt::format("{}GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", kind,
-                        result.gzsl.u, result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
-  if (result.trained_samples != 0)
-    text += fmt::format("warning: {}; these are not test results\n",
-                        result.trained_samples > 0
-                            ? fmt::format("the model was trained on {} of these samples", result.trained_samples)
-                            : "the model was trained with other lists of samples");
-  return text;
 }
 
 /// How far confidences and prediction sets hold.
@@ -122,11 +106,9 @@ Command eval_command() {
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "eval";
+  Command command{"eval", "evaluate a model on the test samples of a data set",
+                  "parsnets eval --model out/demo.safetensors --data data/demo"};
   command.runs_in_processes = true;
-  command.summary = "evaluate a model on the test samples of a data set";
-  command.example = "parsnets eval --model out/demo.safetensors --data data/demo";
   command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
       .text("data", state->data, "data set folder")
       .flag("per-class", state->per_class,
@@ -147,58 +129,49 @@ Command eval_command() {
       .share("coverage", state->coverage, "coverage of prediction sets, which calibrated models have")
       .automatic("80%, 90% and 95%")
       .path("out", state->out, "also write the results to this JSON file");
-  add_load_options(command.options, state->load);
-  add_memory_limit(command.options, state->load.memory_limit);
+  add_data_options(command.options, state->load);
   command.run = [state](Context& context) {
-    if (state->data.empty() || state->model.empty())
-      throw Error(ErrorCode::usage, "eval: expected --model FILE and --data DIR");
-    if (state->other_protocol() && (state->per_class || state->allow_trained))
-      throw Error(ErrorCode::usage,
-                  "--per-class and --force: expected without --transductive, --few-shot and --unknown-classes");
-    if (state->open_set() && state->in_the_field())
-      throw Error(ErrorCode::usage,
-                  "--unknown-classes conflicts with --transductive and --few-shot: one protocol at a time");
-    if (state->other_protocol() && state->coverage)
-      throw Error(ErrorCode::usage, "--coverage: expected without --transductive, --few-shot and --unknown-classes");
-    if (state->transductive != Transductive::none && !state->few_shot.empty())
-      throw Error(ErrorCode::usage, "--transductive conflicts with --few-shot: one protocol at a time");
+    refuse_if(state->data.empty() || state->model.empty(), "eval: expected --model FILE and --data DIR");
+    refuse_if(state->other_protocol() && (state->per_class || state->allow_trained),
+              "--per-class and --force: expected without --transductive, --few-shot and --unknown-classes");
+    refuse_if(state->open_set() && state->in_the_field(),
+              "--unknown-classes conflicts with --transductive and --few-shot: one protocol at a time");
+    refuse_if(state->other_protocol() && state->coverage,
+              "--coverage: expected without --transductive, --few-shot and --unknown-classes");
+    refuse_if(state->transductive != Transductive::none && !state->few_shot.empty(),
+              "--transductive conflicts with --few-shot: one protocol at a time");
     FewShotOptions few_shot;
     few_shot.seed = context.common.seed;
     if (!state->few_shot.empty()) few_shot.examples = parse_example_counts(state->few_shot);
-    const bool alone = context.processes.size() == 1, first = context.processes.rank() == 0;
-    if (!alone && (state->other_protocol() || is_device_file(state->model)))
-      throw Error(
-          ErrorCode::usage,
-          "eval: expected a model file without --transductive, --few-shot and --unknown-classes in several processes");
+    const bool first = context.processes.rank() == 0;
+    refuse_if(
+        context.processes.size() > 1 && (state->other_protocol() || is_device_file(state->model)),
+        "eval: expected a model file without --transductive, --few-shot and --unknown-classes in several processes");
     together(context.processes, [&] {
       if (!state->out.empty() && first) check_writable(state->out);
     });
-    state->load.seed = context.common.seed;
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     Evaluation result;
     Dataset data;
     // Gamma of a device file is the one its model had; where that came from is not in the file.
     std::string gamma_from = "the device file", weights;  // of several tables of semantics
     Output output;
-    std::string doubt;    // of the features
     std::string learned;  // since training: figures are not inductive
     if (is_device_file(state->model)) {
-      if (state->other_protocol())
-        throw Error(ErrorCode::usage,
-                    "--transductive, --few-shot and --unknown-classes: expected a model file, found a device file");
-      if (state->coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
+      refuse_if(state->other_protocol(),
+                "--transductive, --few-shot and --unknown-classes: expected a model file, found a device file");
+      refuse_if(state->coverage.has_value(), "--coverage: expected a model file, found a device file");
       const DeviceModel model = load_device_model(state->model);
-      data = load_dataset(state->data, state->load, context.progress);
-      doubt = source_doubt(model.source(), data);
+      data = load_data(state->load, state->data, context);
+      warn(context, source_doubt(model.source(), data));
       require_memory_for_evaluation(state->load.memory_limit, model.class_names().size(), model.outputs(), data, false);
       result = evaluate(model, data, pool, context.progress);
     } else {
       const Model model = load_model(state->model);
-      if (state->coverage && model.sets.empty())
-        throw Error(ErrorCode::usage, "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
-      load_as_trained(state->load, state->data, model.record.data, context.given);
-      data = load_dataset(state->data, state->load, context.progress);
-      doubt = source_doubt(model.record.data.source, data);
+      refuse_if(state->coverage && model.sets.empty(),
+                "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
+      data = load_as_trained(state->load, state->data, model.record.data, context);
+      warn(context, source_doubt(model.record.data.source, data));
       require_memory_for_evaluation(state->load.memory_limit, model.classes.names.size(), model.outputs(), data,
                                     state->in_the_field(), state->open_set() ? 400 : 100);
       if (state->transductive != Transductive::none) {
@@ -225,10 +198,7 @@ Command eval_command() {
                           state->coverage ? std::span(&*state->coverage, 1) : std::span<const double>(kCoverages));
       }
       gamma_from = model.record.validation.gamma_from;
-      if (is_adapted(model))
-        learned = is_taught(model) ? "adapted and taught" : "adapted";
-      else if (is_taught(model))
-        learned = "taught";
+      learned = learned_text(model);
       if (!model.semantic_preprocess.tables.empty())
         weights = nlohmann::json::parse(model.options).value("semantic-weights", "");
       if (!model.record.data.semantics.empty()) data.semantics.name = model.record.data.semantics;
@@ -249,17 +219,17 @@ Command eval_command() {
                   output.text;
     if (!state->other_protocol()) {
       const auto intervals = intervals_of(result, data, pool);
+      const std::string kind = learned.empty() ? "" : learned + " ";
       output.json.update(evaluation_json(result, gamma_from));
       output.json["intervals"] = intervals_json(intervals);
-      output.text += evaluation_text(result, gamma_from, learned) +
-                     intervals_text(intervals, learned.empty() ? "" : learned + " ");
+      output.text += evaluation_text(result, gamma_from, kind) + intervals_text(intervals, kind);
       output.json["reliability"] = reliability_json(*result.details);
       if (!result.details->sets.empty()) output.json["sets"] = sets_json(*result.details);
       output.text += confidence_text(result);
       add_classes(result, data, state->per_class, output);
       output.text += warning_lines(output.json);
     }
-    warn(context, doubt, output.json);
+    add_warnings(context, output.json);
     if (!state->out.empty()) {
       make_folder_of(state->out);
       write_text_file(state->out, output.json.dump(1) + "\n");

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/row_blocks.hpp"
+#include "command.hpp"
 #include "experiments/bench_results.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
@@ -31,6 +32,20 @@ std::string cell(const Interval& interval) {
 }
 
 }  // namespace
+
+std::string evaluation_text(const Evaluation& result, const std::string& gamma_from, const std::string& name) {
+  std::string text = fmt::format("{}ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n", name,
+                                 result.zsl.top1_per_class, result.zsl.top1, result.zsl.top5);
+  if (result.has_gzsl)
+    text += fmt::format("{}GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", name,
+                        result.gzsl.u, result.gzsl.s, result.gzsl.h, result.gzsl.ausuc, result.gzsl.gamma, gamma_from);
+  if (result.trained_samples != 0)
+    text += fmt::format("warning: {}; these are not test results\n",
+                        result.trained_samples > 0
+                            ? fmt::format("the model was trained on {} of these samples", result.trained_samples)
+                            : "the model was trained with other lists of samples");
+  return text;
+}
 
 std::string intervals_text(const EvaluationIntervals& intervals, const std::string& name) {
   const auto part = [](const char* figure, const BootstrapInterval& interval) {
@@ -62,16 +77,12 @@ std::string transductive_text(const TransductiveEvaluation& result, const Evalua
                               const Model& model) {
   const Adaptation& adaptation = result.adaptation;
   const std::string name = fmt::format("transductive ({})", name_of(result.protocol));
-  std::string text = fmt::format(
-      "{}: adapted to {} test samples without their labels, {} of them convincing; {} classes moved, likelihood gain "
-      "{:.4f}\n{} ZSL   {:.2f} per class, {:.2f} plain, top-5 {:.2f}\n",
-      name, adaptation.samples, adaptation.convincing, adaptation.moves.size(), adaptation.likelihood_gain, name,
-      result.after.zsl.top1_per_class, result.after.zsl.top1, result.after.zsl.top5);
-  if (result.after.has_gzsl)
-    text += fmt::format("{} GZSL  U {:.2f}, S {:.2f}, H {:.2f}, AUSUC {:.2f}; gamma {:.4g} from {}\n", name,
-                        result.after.gzsl.u, result.after.gzsl.s, result.after.gzsl.h, result.after.gzsl.ausuc,
-                        result.after.gzsl.gamma, model.record.validation.gamma_from);
-  return text + intervals_text(intervals, name + " ");
+  return fmt::format(
+             "{}: adapted to {} test samples without their labels, {} of them convincing; {} classes moved, likelihood "
+             "gain {:.4f}\n",
+             name, adaptation.samples, adaptation.convincing, adaptation.moves.size(), adaptation.likelihood_gain) +
+         evaluation_text(result.after, model.record.validation.gamma_from, name + " ") +
+         intervals_text(intervals, name + " ");
 }
 
 std::vector<int> parse_example_counts(const std::string& text) {
@@ -80,8 +91,7 @@ std::vector<int> parse_example_counts(const std::string& text) {
     const bool digits =
         !item.empty() && item.size() <= 6 && std::ranges::all_of(item, [](char c) { return c >= '0' && c <= '9'; });
     const int count = digits ? std::stoi(item) : 0;
-    if (count < 1)
-      throw Error(ErrorCode::usage, "--few-shot: expected numbers of examples from 1 up, found '" + item + "'");
+    refuse_if(count < 1, "--few-shot: expected numbers of examples from 1 up, found '{}'", item);
     counts.push_back(count);
   }
   return distinct(counts);

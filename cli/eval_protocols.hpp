@@ -15,6 +15,8 @@
 
 namespace parsnets::cli {
 
+/// ZSL and GZSL of an evaluation; `name` begins each line.
+std::string evaluation_text(const Evaluation& result, const std::string& gamma_from, const std::string& name);
 /// A line with the intervals of an evaluation and what they cover; `name` begins it.
 std::string intervals_text(const EvaluationIntervals& intervals, const std::string& name);
 

@@ -13,7 +13,6 @@
 #include "parsnets/model.hpp"
 #include "photo_rows.hpp"
 #include "prediction_writer.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -23,8 +22,7 @@ struct ExplainState {
   std::string model;
   std::vector<std::string> input;
   int row = 0, top = 8;
-  std::uint64_t memory_limit = 0;
-  PhotoOptions photos;
+  BackboneChoice backbone;  ///< with the memory limit of the command
 };
 
 struct Sample {
@@ -33,22 +31,21 @@ struct Sample {
 };
 
 std::size_t row_of(const ExplainState& state, std::size_t rows) {
-  if (static_cast<std::size_t>(state.row) >= rows)
-    throw Error(ErrorCode::usage,
-                rows == 1 ? fmt::format("--row: expected 0, there is one sample, found {}", state.row)
-                          : fmt::format("--row: expected a sample from 0 to {}, found {}", rows - 1, state.row));
-  return static_cast<std::size_t>(state.row);
+  const auto row = static_cast<std::size_t>(state.row);
+  refuse_if(row >= rows && rows == 1, "--row: expected 0, there is one sample, found {}", row);
+  refuse_if(row >= rows, "--row: expected a sample from 0 to {}, found {}", rows - 1, row);
+  return row;
 }
 
 Sample read_sample(const ExplainState& state, const Model& model, ThreadPool& pool, ProgressObserver* progress) {
   const auto& source = model.record.data.source;
-  if (!state.photos.given()) {
-    const Matrix<float> input = read_feature_input(state.input.front(), source, progress, state.memory_limit);
+  if (!state.backbone.given()) {
+    const Matrix<float> input = read_feature_input(state.input.front(), source, progress, state.backbone.memory_limit);
     const auto row = input.row(row_of(state, input.rows()));
     return {"", {row.begin(), row.end()}};
   }
   const auto photos = photos_of(state.input, nullptr);
-  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.photos, state.memory_limit, pool, progress);
+  PhotoRows input({photos[row_of(state, photos.size())]}, source, state.backbone, pool, progress);
   const auto row = input.next(1).row(0);
   return {input.images().front().image, {row.begin(), row.end()}};
 }
@@ -57,10 +54,8 @@ Sample read_sample(const ExplainState& state, const Model& model, ThreadPool& po
 
 Command explain_command() {
   auto state = std::make_shared<ExplainState>();
-  Command command;
-  command.name = "explain";
-  command.summary = "show which attributes and networks decided a prediction";
-  command.example = "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100";
+  Command command{"explain", "show which attributes and networks decided a prediction",
+                  "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100"};
   command.options.text("model", state->model, "model file")
       .texts("input", state->input,
              "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs (JPEG, "
@@ -68,15 +63,15 @@ Command explain_command() {
       .integer("row", state->row, 0, 2000000000,
                "row of the sample, counted from 0; of photographs, the sample number that 'parsnets predict' prints")
       .integer("top", state->top, 1, 100000, "number of attributes to show; --json has all of them");
-  add_photo_options(command.options, state->photos);
-  add_memory_limit(command.options, state->memory_limit);
+  add_photo_options(command.options, state->backbone);
+  add_memory_limit(command.options, state->backbone.memory_limit);
   command.run = [state](Context& context) {
-    if (state->model.empty() || state->input.empty())
-      throw Error(ErrorCode::usage, "explain: expected --model FILE and --input FILE");
-    check_photographs(state->input, state->photos);
+    refuse_if(state->model.empty() || state->input.empty(), "explain: expected --model FILE and --input FILE");
+    check_photographs(state->input, state->backbone);
     const Model model = load_model(state->model);
-    require_memory(state->memory_limit, scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, 1),
-                   "an explanation", "raise the limit");
+    require_memory(state->backbone.memory_limit,
+                   scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, 1), "an explanation",
+                   "raise the limit");
     ThreadPool pool(1);
     const Sample sample = read_sample(*state, model, pool, context.progress);
     if (sample.features.size() != model.dimensions)
@@ -88,15 +83,14 @@ Command explain_command() {
     const auto& winner = model.classes.names[static_cast<std::size_t>(why.winner)];
     const auto& runner_up = model.classes.names[static_cast<std::size_t>(why.runner_up)];
     const auto attribute = [&](std::size_t a) { return attribute_name(model.attribute_names, a); };
-    Output output;
-    output.json = {{"sample", state->row},
+    Output output{{{"sample", state->row},
                    {"winner", winner},
                    {"winner_score", why.winner_score},
                    {"runner_up", runner_up},
                    {"runner_up_score", why.runner_up_score},
-                   {"open_networks", why.open_networks}};
-    if (!state->photos.given())
-      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input.front())), output.json);
+                   {"open_networks", why.open_networks}}};
+    if (!state->backbone.given())
+      warn(context, source_doubt(model.record.data.source, std::filesystem::path(state->input.front())));
     if (!sample.image.empty()) output.json["image"] = sample.image;
     output.json["calibration"] = why.calibration;
     output.json["examples"] = why.examples;

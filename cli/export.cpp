@@ -2,17 +2,24 @@
 // memory measured.
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "bench_device.hpp"
+#include "base/machine.hpp"
+#include "base/rng.hpp"
 #include "command.hpp"
+#include "eval/metrics.hpp"
+#include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
-#include "warn.hpp"
+#include "parsnets/version.hpp"
+#include "parsnets_rt.h"
 
 namespace parsnets::cli {
 
@@ -30,6 +37,159 @@ nlohmann::ordered_json accuracy_json(const SelectionStep& accuracy) {
   return {{"zsl", accuracy.zsl}, {"h", accuracy.h}};
 }
 
+// --bench: what a prediction costs with the C runtime, one sample at a time on one core.
+
+constexpr double kMobileNetMultiplyAdds = 300e6;  // MobileNet-v2 at 224 pixels, for scale
+constexpr std::size_t kSamples = 1000, kRepeats = 2000, kAdded = 1000;
+
+/// Microseconds that `work` takes.
+double timed(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+}
+
+void require(pnrt_status status, const std::string& file) {
+  if (status != PNRT_OK)
+    throw Error(BadInput{file, "", "a device model and input the runtime accepts", pnrt_status_text(status), ""});
+}
+
+/// Features without a file: fractions from integers, so that every machine draws the same.
+Matrix<float> drawn_features(std::size_t rows, std::size_t cols, std::uint64_t seed) {
+  Matrix<float> out(rows, cols);
+  Rng rng(seed, 0);
+  for (float& v : out.values()) v = static_cast<float>(rng.next() >> 40) * 0x1.0p-24f;
+  return out;
+}
+
+/// Microseconds of adding classes with drawn attributes; checks that no score of the model's own classes moves.
+double time_of_added_classes(const pnrt_model& model, const float* sample, const std::string& file) {
+  std::vector<std::uint32_t> memory(pnrt_bank_bytes(&model, kAdded) / 4 + 1);
+  pnrt_bank bank;
+  require(pnrt_bank_init(&bank, &model, kAdded, memory.data(), memory.size() * 4), file);
+  std::vector<std::uint32_t> work(pnrt_work_bytes(&model, &bank) / 4 + 1);
+  std::vector<float> before(pnrt_class_slots(&model, &bank)), after(before.size());
+  require(pnrt_scores(&model, &bank, sample, before.data(), work.data(), work.size() * 4), file);
+  const Matrix<float> attributes = drawn_features(kAdded, model.attributes, 7);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kAdded; ++i) names.push_back(fmt::format("added class {}", i));
+  const double microseconds = timed([&] {
+    for (std::size_t i = 0; i < kAdded; ++i)
+      require(pnrt_add_class(&bank, names[i].c_str(), attributes.row(i).data(), nullptr, work.data(), work.size() * 4),
+              file);
+  });
+  require(pnrt_scores(&model, &bank, sample, after.data(), work.data(), work.size() * 4), file);
+  if (std::memcmp(before.data(), after.data(), model.classes * sizeof(float)) != 0)
+    throw Error(ErrorCode::failure, file + ": a score changed when classes were added");
+  return microseconds;
+}
+
+/// Time, memory, operations and a checksum of the outputs. `file` is for messages; without an `input` of features,
+/// random ones are drawn. Throws bad_input, also for features of another backbone.
+nlohmann::ordered_json measured(const DeviceModel& checked, const std::string& file, const std::string& input,
+                                std::uint64_t seed, ProgressObserver* progress) {
+  pnrt_model model;
+  const double init = timed([&] { require(pnrt_open(&model, checked.bytes().data(), checked.bytes().size()), file); });
+  const Matrix<float> x = input.empty() ? drawn_features(kSamples, model.features, seed)
+                                        : read_feature_input(input, checked.source(), progress, 0);
+  if (x.cols() != model.features || x.rows() == 0)
+    throw Error(BadInput{input, "features", fmt::format("rows of {} values", model.features),
+                         fmt::format("{} x {}", x.rows(), x.cols()), "use the features of the training data"});
+  std::vector<std::uint32_t> work(checked.work_bytes() / 4 + 1);
+  const auto time_of = [&](std::size_t row) {
+    pnrt_match top[5];
+    pnrt_verdict verdict;
+    return timed([&] {
+      require(
+          pnrt_classify(&model, nullptr, x.row(row).data(), nullptr, top, 5, &verdict, work.data(), work.size() * 4),
+          file);
+    });
+  };
+  const double first = time_of(0);
+  std::vector<double> steady;
+  for (std::size_t i = 0; i < kRepeats; ++i) {
+    if (i % 256 == 0) report(progress, {"predict", i, kRepeats, "samples"});
+    steady.push_back(time_of(i % x.rows()));
+  }
+  std::vector<float> scores(model.classes);
+  uLong crc = ::crc32_z(0, nullptr, 0);
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    if (i % 1024 == 0) report(progress, {"checksum", i, x.rows(), "samples"});
+    require(pnrt_scores(&model, nullptr, x.row(i).data(), scores.data(), work.data(), work.size() * 4), file);
+    crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(scores.data()), scores.size() * sizeof(float));
+  }
+  const double adding = time_of_added_classes(model, x.row(0).data(), file);
+  std::vector<double> sorted = steady;
+  std::ranges::sort(sorted);
+  const Interval interval = confidence_interval(steady);
+  return {{"file", file},
+          {"input", input.empty() ? "drawn at random" : input},
+          {"model_bytes", checked.bytes().size()},
+          {"work_bytes", checked.work_bytes()},
+          {"multiply_adds", checked.multiply_adds()},
+          {"of_mobilenet_v2", static_cast<double>(checked.multiply_adds()) / kMobileNetMultiplyAdds},
+          {"init_us", init},
+          {"first_us", first},
+          {"steady_us",
+           {{"min", sorted.front()},
+            {"median", sorted[sorted.size() / 2]},
+            {"mean", interval.mean},
+            {"sd", interval.sd},
+            {"samples", steady}}},
+          {"add_classes", {{"classes", kAdded}, {"us", adding}}},
+          {"peak_memory_bytes", peak_memory()},
+          {"outputs_crc32", fmt::format("{:08x}", crc)},
+          {"simd", checked.instruction_set()}};
+}
+
+/// The names of the values beside them, as a Markdown table.
+std::string to_table(const nlohmann::ordered_json& run) {
+  const auto number = [](const nlohmann::ordered_json& value, int digits = 1) {
+    return fmt::format("{:.{}f}", value.get<double>(), digits);
+  };
+  const auto& steady = run["steady_us"];
+  const std::pair<const char*, std::string> rows[] = {
+      {"file", run["file"].get<std::string>()},
+      {"---", "---"},
+      {"bytes", run["model_bytes"].dump()},
+      {"work bytes", run["work_bytes"].dump()},
+      {"multiply-adds", run["multiply_adds"].dump()},
+      {"of MobileNet-v2", fmt::format("{:.2f} %", 100 * run["of_mobilenet_v2"].get<double>())},
+      {"init us", number(run["init_us"])},
+      {"first us", number(run["first_us"])},
+      {"min us", number(steady["min"])},
+      {"median us", number(steady["median"])},
+      {"mean us", number(steady["mean"])},
+      {"sd us", number(steady["sd"])},
+      {"classes added", run["add_classes"]["classes"].dump()},
+      {"adding us", number(run["add_classes"]["us"], 0)},
+      {"peak RSS bytes", run["peak_memory_bytes"].dump()},
+      {"CRC-32", run["outputs_crc32"].get<std::string>()},
+      {"SIMD", run["simd"].get<std::string>()}};
+  std::string text;
+  for (const auto& [name, value] : rows) text += fmt::format("| {} | {} |\n", name, value);
+  return text;
+}
+
+Output bench_device(const DeviceModel& model, const std::string& file, const std::string& input,
+                    const Context& context) {
+  const MachineInfo machine = machine_info();
+  Output output{{{"cpu", machine.cpu},
+                 {"cores", machine.cores},
+                 {"version", PARSNETS_VERSION},
+                 {"build", PARSNETS_BUILD_TYPE},
+                 {"sanitizers", PARSNETS_SANITIZERS},
+                 {"compiler", PARSNETS_COMPILER}}};
+  output.json.update(measured(model, file, input, context.common.seed, context.progress));
+  output.text = to_table(output.json) +
+                fmt::format(
+                    "\n{} ({}), one core; parsnets {}, {} build{}, compiler {}. Peak RSS is that of this whole "
+                    "process.\n",
+                    machine.cpu, machine.simd, PARSNETS_VERSION, PARSNETS_BUILD_TYPE,
+                    *PARSNETS_SANITIZERS ? ", sanitized" : "", PARSNETS_COMPILER);
+  return output;
+}
+
 }  // namespace
 
 Command export_command() {
@@ -43,10 +203,8 @@ Command export_command() {
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "export";
-  command.summary = "export a model to a small file for the C runtime and measure the loss of accuracy";
-  command.example = "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --max-drop 1";
+  Command command{"export", "export a model to a small file for the C runtime and measure the loss of accuracy",
+                  "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --max-drop 1"};
   command.options.text("model", state->model, "model file; with --bench also a device file")
       .path("out", state->out, "device file to write")
       .text("data", state->data, "data set the model was trained on, to measure accuracy on its validation classes")
@@ -64,35 +222,29 @@ Command export_command() {
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->options.memory_limit);
   command.run = [state](Context& context) {
-    if (state->model.empty() || (state->out.empty() && state->header.empty() && !state->bench))
-      throw Error(ErrorCode::usage, "export: expected --model FILE and --out FILE, --c-header FILE or --bench");
-    if (!state->input.empty() && !state->bench) throw Error(ErrorCode::usage, "--input needs --bench");
+    refuse_if(state->model.empty() || (state->out.empty() && state->header.empty() && !state->bench),
+              "export: expected --model FILE and --out FILE, --c-header FILE or --bench");
+    refuse_if(!state->input.empty() && !state->bench, "--input needs --bench");
     if (state->bench && is_device_file(state->model)) {
-      if (!state->out.empty() || !state->header.empty() || !state->data.empty())
-        throw Error(ErrorCode::usage, state->model + " is a device file already: expected --bench and --input alone");
-      return bench_device(load_device_model(state->model), state->model, state->input, context.common.seed,
-                          context.progress);
+      refuse_if(!state->out.empty() || !state->header.empty() || !state->data.empty(),
+                "{} is a device file already: expected --bench and --input alone", state->model);
+      return bench_device(load_device_model(state->model), state->model, state->input, context);
     }
-    if (!state->out.empty() && state->out == state->header)
-      throw Error(ErrorCode::usage, "--c-header and --out name the same file");
-    const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
-    if (given("max-drop") && state->data.empty())
-      throw Error(ErrorCode::usage, "--max-drop needs --data: the drop is measured on validation classes");
-    if (given("precision")) state->options.precision = state->precision;
-    if (given("rank")) state->options.rank = static_cast<std::size_t>(state->rank);
+    refuse_if(!state->out.empty() && state->out == state->header, "--c-header and --out name the same file");
+    refuse_if(context.is_given("max-drop") && state->data.empty(),
+              "--max-drop needs --data: the drop is measured on validation classes");
+    if (context.is_given("precision")) state->options.precision = state->precision;
+    if (context.is_given("rank")) state->options.rank = static_cast<std::size_t>(state->rank);
     if (!state->header.empty()) c_header({}, state->header.stem().string());  // refuses a bad name before the work
     for (const auto& file : {state->out, state->header})
       if (!file.empty()) check_writable(file);
     const Model model = load_model(state->model);
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     Dataset data;
-    auto warned = nlohmann::ordered_json::object();
     if (!state->data.empty()) {
-      state->load.seed = context.common.seed;
       state->load.memory_limit = state->options.memory_limit;
-      load_as_trained(state->load, state->data, model.record.data, context.given);
-      data = load_dataset(state->data, state->load, context.progress);
-      warn(context, source_doubt(model.record.data.source, data), warned);
+      data = load_as_trained(state->load, state->data, model.record.data, context);
+      warn(context, source_doubt(model.record.data.source, data));
     }
     const Exported exported =
         export_model(model, state->data.empty() ? nullptr : &data, state->options, pool, context.progress);
@@ -109,16 +261,14 @@ Command export_command() {
     const std::string named = !state->out.empty()      ? state->out.string()
                               : !state->header.empty() ? state->header.string()
                                                        : state->model;
-    Output output;
-    output.json = {{"model", state->model},
+    Output output{{{"model", state->model},
                    {"precision", precision_text(exported.choice.precision)},
                    {"rank", exported.choice.rank},
                    {"bytes", exported.choice.bytes},
                    {"model_bytes", std::filesystem::file_size(state->model)},
                    {"work_bytes", device.work_bytes()},
                    {"multiply_adds", device.multiply_adds()},
-                   {"units", "percent"}};
-    output.json.update(warned);
+                   {"units", "percent"}}};
     if (!state->out.empty()) output.json["file"] = state->out.string();
     if (!state->header.empty()) output.json["c_header"] = state->header.string();
     output.text = fmt::format(
@@ -129,20 +279,13 @@ Command export_command() {
       output.json["warnings"].push_back(warning);
       output.text += "warning: " + warning + "\n";
     }
-    const auto add_bench = [&] {
-      if (!state->bench) return;
-      const Output bench = bench_device(device, named, state->input, context.common.seed, context.progress);
-      output.json["bench"] = bench.json;
-      output.text += "\n" + bench.text;
-    };
     if (!exported.validated) {
       output.json["validation"] = nullptr;
       output.text += "accuracy was not measured; give --data, the data set the model was trained on\n";
-      add_bench();
-      return output;
+    } else {
+      output.json["validation"] = {{"before", accuracy_json(exported.before)},
+                                   {"after", accuracy_json(exported.choice.accuracy)}};
     }
-    output.json["validation"] = {{"before", accuracy_json(exported.before)},
-                                 {"after", accuracy_json(exported.choice.accuracy)}};
     for (const auto& one : exported.tried) {
       output.json["tried"].push_back({{"precision", precision_text(one.precision)},
                                       {"rank", one.rank},
@@ -153,10 +296,15 @@ Command export_command() {
           fmt::format("  tried {:<8} {:<13} {:>9} bytes: ZSL {:.2f}, H {:.2f}\n", precision_text(one.precision),
                       rank_text(one.rank), one.bytes, one.accuracy.zsl, one.accuracy.h);
     }
-    output.text +=
-        fmt::format("validation classes: before ZSL {:.2f}, H {:.2f}; after ZSL {:.2f}, H {:.2f}\n",
-                    exported.before.zsl, exported.before.h, exported.choice.accuracy.zsl, exported.choice.accuracy.h);
-    add_bench();
+    if (exported.validated)
+      output.text +=
+          fmt::format("validation classes: before ZSL {:.2f}, H {:.2f}; after ZSL {:.2f}, H {:.2f}\n",
+                      exported.before.zsl, exported.before.h, exported.choice.accuracy.zsl, exported.choice.accuracy.h);
+    if (state->bench) {
+      const Output bench = bench_device(device, named, state->input, context);
+      output.json["bench"] = bench.json;
+      output.text += "\n" + bench.text;
+    }
     return output;
   };
   return command;

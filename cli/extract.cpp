@@ -31,10 +31,9 @@ constexpr std::size_t kShown = 5;  // of the images that cannot be read
 void require_classes(const ImageList& list, const std::vector<std::filesystem::path>& places) {
   if (!list.class_names.empty()) return;
   std::error_code absent;
-  if (places.size() != 1 || !std::filesystem::is_directory(places.front(), absent))
-    throw Error(ErrorCode::usage,
-                "--attributes describes classes, but the photographs have none; give a folder with a folder per class, "
-                "or --labels");
+  refuse_if(places.size() != 1 || !std::filesystem::is_directory(places.front(), absent),
+            "--attributes describes classes, but the photographs have none; give a folder with a folder per class, "
+            "or --labels");
   auto parent = (places.front() / "..").lexically_normal().string();
   if (parent.ends_with('/') && parent.size() > 1) parent.pop_back();
   throw Error(ErrorCode::usage,
@@ -50,9 +49,8 @@ void require_outside(const std::filesystem::path& out, const std::vector<std::fi
     if (!std::filesystem::is_directory(place, absent)) continue;
     const auto folder = std::filesystem::canonical(place, absent);
     const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
-    if (end == folder.end() && target != folder)
-      throw Error(ErrorCode::usage, fmt::format("--out: expected a folder outside the photographs, found {} inside {}",
-                                                out.string(), place.string()));
+    refuse_if(end == folder.end() && target != folder,
+              "--out: expected a folder outside the photographs, found {} inside {}", out.string(), place.string());
   }
 }
 
@@ -119,14 +117,10 @@ Command extract_command() {
     std::filesystem::path out, labels;
     BackboneChoice backbone;
     ExtractionOptions options;
-    int max_pixels = 0;
   };
   auto state = std::make_shared<State>();
-  state->max_pixels = static_cast<int>(state->options.limits.max_pixels);
-  Command command;
-  command.name = "extract";
-  command.summary = "turn photographs into the features of a data set, with a backbone";
-  command.example = "parsnets extract --images photos --backbone resnet50.onnx --attributes classes.csv --out my-data";
+  Command command{"extract", "turn photographs into the features of a data set, with a backbone",
+                  "parsnets extract --images photos --backbone resnet50.onnx --attributes classes.csv --out my-data"};
   command.options
       .texts("images", state->images,
              "folder with a folder of photographs per class, or image files (JPEG, PNG, WebP, BMP); image_files.csv "
@@ -138,25 +132,26 @@ Command extract_command() {
             "table of classes: a .csv file with a column 'class' and the attributes; becomes attributes.csv")
       .path("labels", state->labels,
             "classes of the photographs: a .csv file with the columns 'file' and 'class', instead of folders; "
-            "photographs that it does not name are left out")
-      .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded")
-      .bytes("memory-limit", state->options.memory_limit,
-             "maximum memory of the process; fails before starting if the work does not fit");
+            "photographs that it does not name are left out");
+  add_max_pixels(command.options, state->backbone);
+  command.options.bytes("memory-limit", state->backbone.memory_limit,
+                        "maximum memory of the process; fails before starting if the work does not fit");
   command.run = [state](Context& context) {
-    if (state->images.empty() || state->out.empty() || state->backbone.file.empty())
-      throw Error(ErrorCode::usage, "extract: expected --images DIR|FILE…, --backbone FILE.onnx and --out DIR");
+    refuse_if(state->images.empty() || state->out.empty() || state->backbone.file.empty(),
+              "extract: expected --images DIR|FILE…, --backbone FILE.onnx and --out DIR");
     auto& options = state->options;
-    options.limits.max_pixels = static_cast<std::size_t>(state->max_pixels);
+    options.limits = state->backbone.limits();
+    options.memory_limit = state->backbone.memory_limit;
     const auto places = image_places(state->images, "--images");
     require_outside(state->out, places);
     check_writable_folder(state->out);
     const ImageList list = list_images(places, state->labels);
-    if (!options.attributes.empty()) require_classes(list, places);
-    if (!options.attributes.empty()) check_attributes(options.attributes, list);
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    if (!options.attributes.empty()) {
+      require_classes(list, places);
+      check_attributes(options.attributes, list);
+    }
+    ThreadPool pool(context.threads());
     state->backbone.threads = pool.size();
-    state->backbone.limits = options.limits;
-    state->backbone.memory_limit = options.memory_limit;
     const OpenedBackbone opened = open_backbone(state->backbone);
     if (!context.common.quiet)
       answer_interrupts("stopping after this photograph; Ctrl-C again ends at once, and finished photographs are kept");

@@ -1,35 +1,61 @@
 #include "load_flags.hpp"
 
-#include <algorithm>
-
 #include "data/folder.hpp"
 #include "data/load_options.hpp"
 #include "data/split_file.hpp"
 
 namespace parsnets::cli {
 
-void load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
-                     const std::vector<std::string>& given) {
-  const auto is_given = [&](const char* name) { return std::ranges::find(given, name) != given.end(); };
+namespace {
+
+void choose_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
+                       const Context& context) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return;
-  if (!is_given("features") && !trained.features.empty())
+  if (!context.is_given("features") && !trained.features.empty())
     for (const auto& file : {trained.features_path, trained.features, trained.features + ".mat"})
       if (!file.empty() && std::filesystem::is_regular_file(folder / file, error)) {
         load.features = file;
         break;
       }
   // A split is of one data set; another one may have the same tables.
-  if (!is_given("split") && folder_name(folder) == trained.name &&
+  if (!context.is_given("split") && folder_name(folder) == trained.name &&
       (trained.split_path == kStandardSplit || std::filesystem::exists(trained.split_path, error)))
     load.split = trained.split_path;
-  if (is_given("semantics") || is_given("original-att")) return;
+  if (context.is_given("semantics") || context.is_given("original-att")) return;
   const auto part = trained.semantics.find(":original_att");
   const std::string semantics =
       trained.semantics_path.empty() ? trained.semantics.substr(0, part) : trained.semantics_path;
   if (semantics.empty() || !files_are_there(semantics, folder)) return;
   load.semantics = semantics;
   load.original_att = part != std::string::npos;
+}
+
+}  // namespace
+
+Dataset load_data(LoadOptions& load, const std::filesystem::path& folder, const Context& context) {
+  load.seed = context.common.seed;
+  return load_dataset(folder, load, context.progress);
+}
+
+Dataset load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
+                        const Context& context) {
+  choose_as_trained(load, folder, trained, context);
+  return load_data(load, folder, context);
+}
+
+std::string source_doubt(const std::optional<FeatureSource>& trained, const std::optional<FeatureSource>& found,
+                         const std::string& file) {
+  if (trained.has_value() == found.has_value()) return "";
+  if (trained)
+    return fmt::format(
+        "{}: nothing says which network made these features (no {} beside them); the model was trained on those of {}, "
+        "and those of another network get wrong classes",
+        file, kExtractionFile, describe(*trained));
+  return fmt::format(
+      "{}: these features are of {}, and the model does not say which network made those that it was trained on; those "
+      "of another network get wrong classes",
+      file, describe(*found));
 }
 
 }  // namespace parsnets::cli

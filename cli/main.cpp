@@ -24,7 +24,6 @@
 #include "parsnets/version.hpp"
 #include "process_group.hpp"
 #include "terminal.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -50,8 +49,26 @@ OptionTable common_options(CommonOptions& common) {
   return table;
 }
 
-std::string group_summary(const std::string& group) {
-  return group == "data" ? "inspect, convert, split and generate data sets" : "change the class bank of a model";
+std::vector<CommandWord> words_after(const std::string& group, const std::vector<Command>& commands) {
+  std::vector<CommandWord> words;
+  for (const auto& command : commands) {
+    const auto space = command.name.find(' ');
+    const std::string first = command.name.substr(0, space);
+    if (!group.empty() && space != std::string::npos && first == group)
+      words.push_back({command.name.substr(space + 1), command.summary});
+    else if (group.empty() && space == std::string::npos)
+      words.push_back({first, command.summary});
+    else if (group.empty() && (words.empty() || words.back().word != first))
+      words.push_back({first, first == "data" ? "inspect, convert, split and generate data sets"
+                                              : "change the class bank of a model"});
+  }
+  return words;
+}
+
+std::string help_of(const Option& option) {
+  if (option.is_flag) return option.help;
+  return fmt::format("{} ({}{}{})", option.help, option.expected, option.default_text.empty() ? "" : "; default ",
+                     option.default_text);
 }
 
 namespace {
@@ -59,6 +76,7 @@ namespace {
 /// What the parser fills in for one command before its options are assigned.
 struct Parsed {
   CLI::App* app = nullptr;
+  OptionTable options;                                    ///< the command's own, then the common ones
   std::map<std::string, std::vector<std::string>> given;  ///< option name -> its values on the command line
   std::string config;
   bool print_config = false;
@@ -66,24 +84,18 @@ struct Parsed {
 
 /// `all`: help shows advanced rows, too. The parser takes them in any case.
 void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::vector<std::string>>& given,
-                 const std::string& default_group, bool all) {
+                 bool all) {
   for (const auto& option : table.options()) {
     const std::string flag = "--" + option.name;
-    const bool shown = all || !option.advanced;
-    const std::string group = !shown ? "" : option.group.empty() ? default_group : option.group;
-    if (option.is_flag) {
-      app.add_flag_callback(
-             flag, [&given, name = option.name] { given[name] = {"true"}; }, option.help)
-          ->group(group);
-      continue;
-    }
-    std::string help = fmt::format("{} ({}", option.help, option.expected);
-    help += option.default_text.empty() ? ")" : fmt::format("; default {})", option.default_text);
+    const std::string help = help_of(option);
     const auto keep_all = [&given, name = option.name](const std::vector<std::string>& v) { given[name] = v; };
-    const auto keep = [&given, name = option.name](const std::string& v) { given[name] = {v}; };
-    CLI::Option* added = option.assign_all ? app.add_option_function<std::vector<std::string>>(flag, keep_all, help)
-                                           : app.add_option_function<std::string>(flag, keep, help);
-    added->type_name("")->group(group);
+    const auto keep = [keep_all](const std::string& v) { keep_all({v}); };
+    CLI::Option* added = option.is_flag ? app.add_flag_callback(
+                                              flag, [keep] { keep("true"); }, help)
+                         : option.assign_all
+                             ? app.add_option_function<std::vector<std::string>>(flag, keep_all, help)->type_name("")
+                             : app.add_option_function<std::string>(flag, keep, help)->type_name("");
+    added->group(option.advanced && !all ? "" : option.group.empty() ? "Options" : option.group);
   }
 }
 
@@ -127,16 +139,13 @@ std::string config_text(const std::string& file) {
 
 /// Defaults, then the config file, then the command line; every problem of the command line in one message. Returns the
 /// names of all options that were given.
-std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Parsed& parsed) {
+std::vector<std::string> assign(Parsed& parsed) {
   std::vector<std::string> names;
-  if (!parsed.config.empty()) {
-    OptionTable both = common;
-    names = both.append(own).read_config(config_text(parsed.config), parsed.config);
-  }
+  if (!parsed.config.empty()) names = parsed.options.read_config(config_text(parsed.config), parsed.config);
   std::string problems;
   for (const auto& [name, values] : parsed.given) {
-    const Option* option = own.find(name);
-    if (option == nullptr) option = common.find(name);
+    names.push_back(name);
+    const Option* option = parsed.options.find(name);
     if (values.size() > 1)
       option->assign_all(values);
     else if (const auto expected = option->assign(values.front()))
@@ -144,7 +153,6 @@ std::vector<std::string> assign(OptionTable& own, OptionTable& common, const Par
           fmt::format("{}--{}: expected {}, found '{}'", problems.empty() ? "" : "; ", name, *expected, values.front());
   }
   if (!problems.empty()) throw Error(ErrorCode::usage, problems);
-  for (const auto& [name, unused] : parsed.given) names.push_back(name);
   return names;
 }
 
@@ -153,28 +161,33 @@ std::string spelled(std::string_view option, std::string_view value) {
   return flag_option(option == "allow-trained-samples" ? "force" : option, value);
 }
 
-void print_error(ProcessGroup& group, const CommonOptions& common, bool object_is_open, int code,
-                 const std::string& message, const BadInput& parts) {
+// Text from a damaged file may not be UTF-8.
+std::string text_of(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Returns the code.
+int print_error(ProcessGroup& group, const CommonOptions& common, bool object_is_open, int code,
+                const std::string& message, const BadInput& parts = {}) {
   if (common.json && group.is_first()) {
     nlohmann::ordered_json error{{"code", code}, {"message", message}};
-    if (!parts.expected.empty()) {
-      error["file"] = parts.file;
-      error["field"] = parts.field;
-      error["expected"] = parts.expected;
-      error["found"] = parts.found;
-      error["advice"] = parts.advice;
-    }
-    // Text from a damaged file may not be UTF-8.
-    const auto text = [](const nlohmann::ordered_json& json, int indent) {
-      return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-    };
-    std::cout << (object_is_open ? ",\n  \"error\": " + text(error, -1) + "\n}" : text({{"error", error}}, 2))
+    if (!parts.expected.empty())
+      error.update({{"file", parts.file},
+                    {"field", parts.field},
+                    {"expected", parts.expected},
+                    {"found", parts.found},
+                    {"advice", parts.advice}});
+    std::cout << (object_is_open ? ",\n  \"error\": " + text_of(error, -1) + "\n}" : text_of({{"error", error}}, 2))
               << std::endl;
   }
   group.fail(code, message);
+  return code;
 }
 
-void print_usage_error(const std::string& message) { say(fmt::format("parsnets: {}\n", message)); }
+int print_usage_error(const std::string& message) {
+  say(fmt::format("parsnets: {}\n", message));
+  return static_cast<int>(ErrorCode::usage);
+}
 
 /// With --memory-limit: refuses one that holds no more than the program and some rows, before anything is read.
 void obey_memory_limit(const Command& command) {
@@ -185,18 +198,20 @@ void obey_memory_limit(const Command& command) {
   require_memory(limit, kBlockBytes, fmt::format("'{}'", command.name), "raise the limit");
 }
 
-int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
+int run(ProcessGroup& group, Command& command, OptionTable& common, CommonOptions& options, Parsed& parsed) {
   bool object_is_open = false;
+  const auto fail = [&](int code, const auto&... message) {
+    return print_error(group, options, object_is_open, code, message...);
+  };
   try {
-    const auto given = assign(command.options, common, parsed);
-    if (!group.is_alone() && !command.runs_in_processes)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}: expected one process, found {}; train, stats, predict and eval run in several",
-                              command.name, group.processes().size()));
+    const auto given = assign(parsed);
+    refuse_if(!group.is_alone() && !command.runs_in_processes,
+              "{}: expected one process, found {}; train, stats, predict and eval run in several", command.name,
+              group.processes().size());
     if (parsed.print_config) {
-      if (command.resolve) command.resolve(options);
-      if (group.is_first())
-        std::cout << "# parsnets " << command.name << "\n" << common.to_config() << command.options.to_config();
+      OptionTable printed = common;
+      printed.append_without(command.options, command.resolve ? command.resolve(options) : std::vector<std::string>());
+      if (group.is_first()) std::cout << "# parsnets " << command.name << "\n" << printed.to_config();
       return 0;
     }
     obey_memory_limit(command);
@@ -206,111 +221,98 @@ int run_in(ProcessGroup& group, Command& command, OptionTable& common, CommonOpt
       if (group.is_first()) std::cout << text << std::flush;
     };
     Context context{options, &progress, given, print, group.processes(), object_is_open};
-    const Output output = command.run(context);
+    Output output = command.run(context);
+    add_warnings(context, output.json);
     progress.clear();
     if (!group.is_first()) return output.failure.empty() ? 0 : static_cast<int>(ErrorCode::failure);
-    if (output.already_printed)
-      std::cout.flush();
-    else if (options.json)
-      std::cout << output.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-    else
-      std::cout << output.text;
+    if (!output.already_printed) std::cout << (options.json ? text_of(output.json, 2) + "\n" : output.text);
     std::cout.flush();
     if (!std::cout) throw Error(ErrorCode::failure, "cannot write to standard output");
     if (output.failure.empty()) return 0;
     say(fmt::format("parsnets: {}\n", output.failure));
     return static_cast<int>(ErrorCode::failure);
   } catch (const Error& e) {
-    print_error(group, options, object_is_open, static_cast<int>(e.code()), e.message(spelled), e.parts(spelled));
-    return static_cast<int>(e.code());
+    return fail(static_cast<int>(e.code()), e.message(spelled), e.parts(spelled));
   } catch (const std::bad_alloc&) {
-    print_error(group, options, object_is_open, 1, "out of memory", {});
-    return 1;
+    return fail(1, "out of memory");
   } catch (const std::exception& e) {
-    print_error(group, options, object_is_open, 1, e.what(), {});
-    return 1;
+    return fail(1, e.what());
   }
-}
-
-int run(Command& command, OptionTable& common, CommonOptions& options, const Parsed& parsed) {
-  try {
-    ProcessGroup group;
-    return run_in(group, command, common, options, parsed);
-  } catch (const Error& e) {
-    print_usage_error(e.message(flag_option));
-    return static_cast<int>(e.code());
-  }
-}
-
-/// Names that may stand at this place: commands and groups, or the commands of `group`.
-std::vector<std::string> words_after(const std::string& group, const std::vector<Command>& commands) {
-  std::vector<std::string> words;
-  if (group.empty()) words.push_back("help");
-  for (const auto& command : commands) {
-    const auto space = command.name.find(' ');
-    if (group.empty())
-      words.push_back(command.name.substr(0, space));
-    else if (space != std::string::npos && command.name.substr(0, space) == group)
-      words.push_back(command.name.substr(space + 1));
-  }
-  return words;
 }
 
 /// Words that should name a command must do so, whatever follows them. Also turns "help X" into "X --help".
 void check_command(std::vector<std::string>& words, const std::vector<Command>& commands) {
-  const auto check = [&](std::size_t place, const std::string& group) {
-    if (place >= words.size() || words[place].starts_with("-")) return false;
-    const auto known = words_after(group, commands);
-    if (known.empty()) return false;
-    if (std::find(known.begin(), known.end(), words[place]) == known.end())
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}'{}' is not a command{}\nRun with --help for more information.",
-                              group.empty() ? "" : group + ": ", words[place], did_you_mean(words[place], known)));
-    return true;
-  };
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");
   }
-  if (check(0, "")) check(1, words[0]);
+  std::string group;
+  for (std::size_t place = 0; place < std::min<std::size_t>(2, words.size()); group = words[place++]) {
+    std::vector<std::string> known;
+    for (auto& one : words_after(group, commands)) known.push_back(std::move(one.word));
+    if (words[place].starts_with("-") || known.empty()) return;
+    refuse_if(std::ranges::find(known, words[place]) == known.end(),
+              "{}'{}' is not a command{}\nRun with --help for more information.", group.empty() ? "" : group + ": ",
+              words[place], did_you_mean(words[place], known));
+  }
 }
 
 /// What an option at the end, or before another one, lacks; "" if every option has its value.
-std::string missing_value(const std::vector<std::string>& words, const Command& command, const OptionTable& common) {
+std::string missing_value(const std::vector<std::string>& words, const OptionTable& options) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") break;
     if (!word.starts_with("--") || (i + 1 < words.size() && !words[i + 1].starts_with("--"))) continue;
-    const Option* option = command.options.find(word.substr(2));
-    if (option == nullptr) option = common.find(word.substr(2));
-    if (option != nullptr && !option->is_flag)
-      return fmt::format("{}: {}: expected {}, found nothing", command.name, word, option->expected);
+    if (const Option* option = options.find(word.substr(2)); option != nullptr && !option->is_flag)
+      return fmt::format("{}: expected {}, found nothing", word, option->expected);
   }
   return "";
 }
 
 /// What was meant by an option that the parser did not know; "" if every option is known.
-std::string unknown_option(const std::vector<std::string>& words, const Command& command, const OptionTable& common) {
-  OptionTable all = command.options;
-  all.append(common);
+std::string unknown_option(const std::vector<std::string>& words, const OptionTable& options) {
   std::vector<std::string> names{"config", "print-config", "help", "help-all"};
-  for (const auto& option : all.options()) names.push_back(option.name);
+  for (const auto& option : options.options()) names.push_back(option.name);
   for (const auto& word : words) {
     if (word == "--") break;
     if (!word.starts_with("--")) continue;
     const std::string name = word.substr(2, word.find('=') - 2);
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return fmt::format("{}: unknown option '--{}'{}\nRun with --help for more information.", command.name, name,
-                       did_you_mean(name, names, "--"));
+    if (std::ranges::find(names, name) == names.end())
+      return fmt::format("unknown option '--{}'{}\nRun with --help for more information.", name,
+                         did_you_mean(name, names, "--"));
   }
   return "";
+}
+
+/// Puts a command with its options and its help into the parser.
+void add_command(CLI::App& app, const Command& command, const OptionTable& common,
+                 const std::vector<std::string>& words, Parsed& parsed) {
+  const auto space = command.name.find(' ');
+  CLI::App& parent = space == std::string::npos ? app : *app.get_subcommand(command.name.substr(0, space));
+  CLI::App& own = *(parsed.app = parent.add_subcommand(command.name.substr(space + 1), command.summary));
+  for (const auto& argument : command.arguments)
+    own.add_option(argument.name, *argument.target, argument.help)->type_name("")->required(argument.required);
+  const char* const kCommon = "Common options";
+  parsed.options = shown_options(command, words);
+  parsed.options.group(kCommon).append(common);
+  add_options(own, parsed.options, parsed.given, std::ranges::count(words, "--help-all") > 0);
+  own.add_option("--config", parsed.config,
+                 "read options from FILE (-: standard input), one `name = value` per line; flags take precedence")
+      ->type_name("FILE")
+      ->group(kCommon);
+  own.add_flag("--print-config", parsed.print_config, "print the options as a config file and exit")->group(kCommon);
+  own.set_help_flag();  // added again, so that its group stays behind those of the command
+  own.set_help_flag("-h,--help", "print this help message and exit")->group(kCommon);
+  const bool has_more = std::ranges::any_of(command.options.options(), &Option::advanced);
+  own.set_help_all_flag("--help-all", "print this help message with all options and exit")
+      ->group(has_more ? kCommon : "");
+  if (!command.example.empty()) own.footer("Example: " + command.example);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const bool help_all = std::ranges::find(words, "--help-all") != words.end();
   CLI::App app{"ParsNets: zero-shot learning with sparse compositions of linear networks", "parsnets"};
   app.set_version_flag("--version", "parsnets " PARSNETS_VERSION);
   app.require_subcommand(1);
@@ -320,71 +322,35 @@ int main(int argc, char** argv) {
   OptionTable common_table = common_options(common);
   std::vector<Command> commands = all_commands();
   std::vector<Parsed> parsed(commands.size());
-  std::map<std::string, CLI::App*> groups;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const Command& command = commands[i];
-    CLI::App* parent = &app;
-    std::string name = command.name;
-    if (const auto space = name.find(' '); space != std::string::npos) {
-      CLI::App*& group = groups[name.substr(0, space)];
-      if (group == nullptr) {
-        group = app.add_subcommand(name.substr(0, space), group_summary(name.substr(0, space)));
-        group->require_subcommand(1);
-      }
-      parent = group;
-      name = name.substr(space + 1);
-    }
-    parsed[i].app = parent->add_subcommand(name, command.summary);
-    for (const auto& argument : command.arguments) {
-      auto* positional = parsed[i].app->add_option(argument.name, *argument.target, argument.help)->type_name("");
-      if (argument.required) positional->required();
-    }
-    add_options(*parsed[i].app, shown_options(command, words), parsed[i].given, "Options", help_all);
-    add_options(*parsed[i].app, common_table, parsed[i].given, "Common options", help_all);
-    parsed[i]
-        .app
-        ->add_option("--config", parsed[i].config,
-                     "read options from FILE (-: standard input), one `name = value` per line; flags take precedence")
-        ->type_name("FILE")
-        ->group("Common options");
-    parsed[i]
-        .app->add_flag("--print-config", parsed[i].print_config, "print the options as a config file and exit")
-        ->group("Common options");
-    parsed[i].app->set_help_flag();  // added again, so that its group stays behind those of the command
-    parsed[i].app->set_help_flag("-h,--help", "print this help message and exit")->group("Common options");
-    const bool has_more = std::ranges::any_of(command.options.options(), &Option::advanced);
-    parsed[i]
-        .app->set_help_all_flag("--help-all", "print this help message with all options and exit")
-        ->group(has_more ? "Common options" : "");
-    if (!command.example.empty()) parsed[i].app->footer("Example: " + command.example);
-  }
+  for (const auto& [word, summary] : words_after("", commands))
+    if (!words_after(word, commands).empty()) app.add_subcommand(word, summary)->require_subcommand(1);
+  for (std::size_t i = 0; i < commands.size(); ++i) add_command(app, commands[i], common_table, words, parsed[i]);
+  const auto called = [&] {
+    return static_cast<std::size_t>(std::ranges::find_if(parsed, [](const Parsed& one) { return one.app->parsed(); }) -
+                                    parsed.begin());
+  };
   try {
     check_command(words, commands);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first
+    catch_interrupts();
+    ProcessGroup group;
+    return run(group, commands[called()], common_table, common, parsed[called()]);
   } catch (const Error& e) {
     print_usage_error(e.message(flag_option));
     return static_cast<int>(e.code());
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == 0;  // --help, --version
-    for (std::size_t i = 0; i < commands.size() && !asked; ++i)
-      if (parsed[i].app->parsed()) {
-        std::string message = unknown_option(words, commands[i], common_table);
-        const auto unexpected = parsed[i].app->remaining();
-        if (message.empty()) message = missing_value(words, commands[i], common_table);
-        if (message.empty() && !unexpected.empty())
-          message = fmt::format("{}: expected no further argument, found {}\nRun with --help for more information.",
-                                commands[i].name, quoted_list(unexpected));
-        if (message.empty()) continue;
-        print_usage_error(message);
-        return static_cast<int>(ErrorCode::usage);
-      }
+    if (const std::size_t i = called(); !asked && i < commands.size()) {
+      std::string message = unknown_option(words, parsed[i].options);
+      if (message.empty()) message = missing_value(words, parsed[i].options);
+      if (const auto unexpected = parsed[i].app->remaining(); message.empty() && !unexpected.empty())
+        message = fmt::format("expected no further argument, found {}\nRun with --help for more information.",
+                              quoted_list(unexpected));
+      if (!message.empty()) return print_usage_error(commands[i].name + ": " + message);
+    }
     app.exit(e);
     return asked ? 0 : static_cast<int>(ErrorCode::usage);
   }
-  catch_interrupts();
-  for (std::size_t i = 0; i < commands.size(); ++i)
-    if (parsed[i].app->parsed()) return run(commands[i], common_table, common, parsed[i]);
-  return static_cast<int>(ErrorCode::usage);
 }
 
 }  // namespace parsnets::cli

@@ -14,7 +14,9 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "command.hpp"
 #include "parsnets/error.hpp"
+#include "temporary_folder.hpp"
 
 extern char** environ;
 
@@ -23,7 +25,6 @@ namespace parsnets::cli {
 namespace {
 
 constexpr int kWidth = 1000;
-const std::vector<std::string> kEndings{"png", "svg", "pdf"};  // in the order of PictureFormat
 
 std::string file_url(const std::filesystem::path& page) {
   std::string url = "file://";
@@ -75,15 +76,13 @@ std::string svg_in(const std::string& dom, const std::string& id) {
 
 }  // namespace
 
-std::vector<PictureFormat> parse_picture_formats(const std::string& text) {
-  std::vector<PictureFormat> formats;
+std::vector<std::string> parse_picture_formats(const std::string& text) {
+  std::vector<std::string> formats;
   std::istringstream list(text);
   for (std::string name; std::getline(list, name, ',');) {
-    const auto found = std::ranges::find(kEndings, name);
-    if (found == kEndings.end())
-      throw Error(ErrorCode::usage, fmt::format("--pictures: expected png, svg or pdf, found '{}'", name));
-    const auto format = static_cast<PictureFormat>(found - kEndings.begin());
-    if (std::ranges::find(formats, format) == formats.end()) formats.push_back(format);
+    refuse_if(name != "png" && name != "svg" && name != "pdf", "--pictures: expected png, svg or pdf, found '{}'",
+              name);
+    if (std::ranges::find(formats, name) == formats.end()) formats.push_back(name);
   }
   return formats;
 }
@@ -100,25 +99,17 @@ std::string find_browser() {
 
 std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
                                                        const std::filesystem::path& folder,
-                                                       const std::vector<PictureFormat>& formats,
+                                                       const std::vector<std::string>& formats,
                                                        ProgressObserver* progress) {
   const std::string browser = find_browser(), url = file_url(page);
   std::filesystem::create_directories(folder);
-  std::string profile = (std::filesystem::temp_directory_path() / "parsnets-pictures-XXXXXX").string();
-  if (::mkdtemp(profile.data()) == nullptr) throw Error(ErrorCode::failure, "cannot create a temporary folder");
-  struct Remove {
-    std::filesystem::path path;
-    ~Remove() {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    }
-  } remove{profile};
-  const std::filesystem::path log = std::filesystem::path(profile) / "dom.html";
+  const TemporaryFolder profile;
+  const auto log = profile / "dom.html";
   const auto draw = [&](const std::string& mark, int height, const std::string& action) {
     run_browser(browser,
                 {"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
                  "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-device-scale-factor=2",
-                 "--virtual-time-budget=3000", "--no-pdf-header-footer", "--user-data-dir=" + profile,
+                 "--virtual-time-budget=3000", "--no-pdf-header-footer", "--user-data-dir=" + profile.path().string(),
                  fmt::format("--window-size={},{}", kWidth, height), action, url + mark},
                 log);
   };
@@ -128,18 +119,17 @@ std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::pa
   };
   const auto figures = listed_figures(dump("#figures"));
   if (figures.empty()) throw Error(ErrorCode::failure, browser + " drew no figure of the page");
-  const bool any_svg = std::ranges::find(formats, PictureFormat::svg) != formats.end();
-  const std::string svgs = any_svg ? dump("#svg") : "";
+  const std::string svgs = std::ranges::count(formats, "svg") > 0 ? dump("#svg") : "";
   std::vector<std::filesystem::path> files;
   for (const auto& [id, height] : figures)
-    for (const PictureFormat format : formats) {
+    for (const auto& format : formats) {
       report(progress, {"draw figures", files.size(), figures.size() * formats.size(), "pictures"});
       const std::string name = id.starts_with("fig-") ? id.substr(4) : id;
-      files.push_back(folder / (name + "." + kEndings[static_cast<std::size_t>(format)]));
+      files.push_back(folder / (name + "." + format));
       const std::string file = std::filesystem::absolute(files.back()).string();
-      if (format == PictureFormat::png) draw("#only=" + id, height + 40, "--screenshot=" + file);
-      if (format == PictureFormat::pdf) draw("#paper=" + id, 2000, "--print-to-pdf=" + file);
-      if (format == PictureFormat::svg) {
+      if (format == "png") draw("#only=" + id, height + 40, "--screenshot=" + file);
+      if (format == "pdf") draw("#paper=" + id, 2000, "--print-to-pdf=" + file);
+      if (format == "svg") {
         const std::string svg = svg_in(svgs, id);
         if (svg.empty()) throw Error(ErrorCode::failure, browser + " drew no " + name);
         write_text_file(files.back(), svg + "\n");

@@ -9,14 +9,9 @@
 
 namespace parsnets::cli {
 
-enum class PictureFormat {
-  png,  ///< with title and sentence, as on the page
-  svg,  ///< the chart alone
-  pdf   ///< the chart alone, on a page of its size
-};
-
-/// The value of --pictures, such as "png,svg": each format once; none for "". Throws usage for others.
-std::vector<PictureFormat> parse_picture_formats(const std::string& text);
+/// The value of --pictures, such as "png,svg": each format once; none for "". png: with title and sentence, as on the
+/// page; svg: the chart alone; pdf: the same on a page of its size. Throws usage for others.
+std::vector<std::string> parse_picture_formats(const std::string& text);
 
 /// The Chromium that would draw. Throws bad_input when none is installed.
 std::string find_browser();
@@ -25,7 +20,7 @@ std::string find_browser();
 /// Throws bad_input when no Chromium is installed, failure when it does not draw. Returns the files written.
 std::vector<std::filesystem::path> write_page_pictures(const std::filesystem::path& page,
                                                        const std::filesystem::path& folder,
-                                                       const std::vector<PictureFormat>& formats,
+                                                       const std::vector<std::string>& formats,
                                                        ProgressObserver* progress);
 
 }  // namespace parsnets::cli

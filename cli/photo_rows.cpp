@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "command.hpp"
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "images/features_of_image.hpp"
@@ -17,52 +18,44 @@ namespace {
 constexpr std::size_t kAtATime = 32;  // images of which the features are held
 constexpr std::size_t kTold = 5;      // of those that cannot be read
 
-}  // namespace
-
-ImageLimits PhotoOptions::limits() const {
-  ImageLimits limits;
-  limits.max_pixels = static_cast<std::size_t>(max_pixels);
-  return limits;
-}
-
-void add_photo_options(OptionTable& options, PhotoOptions& photos) {
-  options
-      .path("backbone", photos.backbone.file,
-            "backbone that turns photographs into features, an ONNX file: the one that made the features of training")
-      .flag("force", photos.trust_backbone,
-            "use this backbone although the model does not record one; the preprocessing file NAME.json beside it says "
-            "what it expects")
-      .integer("max-pixels", photos.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
-}
-
-namespace {
-
 bool has_feature_ending(const std::string& file) {
   const auto ending = std::filesystem::path(file).extension();
   return ending == ".npy" || ending == ".npz" || ending == ".mat" || ending == ".csv";
 }
 
+/// Few images need few threads.
+BackboneChoice with_threads(BackboneChoice choice, std::size_t images, const ThreadPool& pool) {
+  choice.threads = static_cast<unsigned>(std::clamp<std::size_t>(images, 1, pool.size()));
+  return choice;
+}
+
 }  // namespace
 
-void check_photographs(const std::vector<std::string>& input, const PhotoOptions& photos) {
-  if (photos.given()) {
-    if (std::ranges::count(input, "-") > 0)
-      throw Error(ErrorCode::usage, "--input: expected photographs with --backbone, found standard input");
+void add_photo_options(OptionTable& options, BackboneChoice& backbone) {
+  options
+      .path("backbone", backbone.file,
+            "backbone that turns photographs into features, an ONNX file: the one that made the features of training")
+      .flag("force", backbone.trust,
+            "use this backbone although the model does not record one; the preprocessing file NAME.json beside it says "
+            "what it expects");
+  add_max_pixels(options, backbone);
+}
+
+void check_photographs(const std::vector<std::string>& input, const BackboneChoice& backbone) {
+  if (backbone.given()) {
+    refuse_if(std::ranges::count(input, "-") > 0,
+              "--input: expected photographs with --backbone, found standard input");
     for (const auto& place : input)
-      if (has_feature_ending(place))
-        throw Error(ErrorCode::usage,
-                    fmt::format("--backbone is for photographs, but '{}' holds features; leave it out", place));
+      refuse_if(has_feature_ending(place), "--backbone is for photographs, but '{}' holds features; leave it out",
+                place);
     return;
   }
-  if (photos.trust_backbone) throw Error(ErrorCode::usage, "--force requires --backbone");
+  refuse_if(backbone.trust, "--force requires --backbone");
   std::error_code absent;
   for (const auto& place : input)
-    if (has_image_ending(place) || std::filesystem::is_directory(place, absent))
-      throw Error(ErrorCode::usage,
-                  fmt::format("--input: expected a file of features, found '{}'; photographs need --backbone FILE.onnx",
-                              place));
-  if (input.size() > 1)
-    throw Error(ErrorCode::usage, fmt::format("--input: expected one file of features, found {}", input.size()));
+    refuse_if(has_image_ending(place) || std::filesystem::is_directory(place, absent),
+              "--input: expected a file of features, found '{}'; photographs need --backbone FILE.onnx", place);
+  refuse_if(input.size() > 1, "--input: expected one file of features, found {}", input.size());
 }
 
 std::vector<std::filesystem::path> image_places(const std::vector<std::string>& values, const std::string& option) {
@@ -100,27 +93,11 @@ std::vector<ListedImage> photos_of(const std::vector<std::string>& input, Progre
   return std::move(list.images);
 }
 
-namespace {
-
-/// Few images need few threads.
-BackboneChoice choice_of(const PhotoOptions& options, std::size_t images, const ThreadPool& pool,
-                         std::uint64_t memory_limit) {
-  BackboneChoice choice = options.backbone;
-  choice.threads = static_cast<unsigned>(std::clamp<std::size_t>(images, 1, pool.size()));
-  choice.limits = options.limits();
-  choice.memory_limit = memory_limit;
-  return choice;
-}
-
-}  // namespace
-
 PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained,
-                     const PhotoOptions& options, std::uint64_t memory_limit, ThreadPool& pool,
-                     ProgressObserver* progress)
+                     const BackboneChoice& backbone, ThreadPool& pool, ProgressObserver* progress)
     : images_(std::move(images)),
-      backbone_(
-          open_backbone_of(trained, choice_of(options, images_.size(), pool, memory_limit), options.trust_backbone)),
-      limits_(options.limits()),
+      backbone_(open_backbone_of(trained, with_threads(backbone, images_.size(), pool))),
+      limits_(backbone.limits()),
       pool_(pool),
       progress_(progress) {}
 

@@ -28,21 +28,11 @@ struct UnreadableImage {
   std::string image, problem;
 };
 
-/// What the command line says of photographs.
-struct PhotoOptions {
-  BackboneChoice backbone;
-  bool trust_backbone = false;
-  int max_pixels = static_cast<int>(ImageLimits().max_pixels);
-
-  bool given() const { return !backbone.file.empty(); }
-  ImageLimits limits() const;
-};
-
 /// --backbone, --force and --max-pixels, for commands that take features or photographs as --input.
-void add_photo_options(OptionTable& options, PhotoOptions& photos);
+void add_photo_options(OptionTable& options, BackboneChoice& backbone);
 /// Throws usage for photographs without a backbone, for what does not go together with one, and for several files of
 /// features.
-void check_photographs(const std::vector<std::string>& input, const PhotoOptions& photos);
+void check_photographs(const std::vector<std::string>& input, const BackboneChoice& backbone);
 
 /// Files and folders that the values of an option name. A value that is no file or folder is a list, separated by
 /// commas.
@@ -61,8 +51,8 @@ std::string unreadable_text(std::size_t count);
 class PhotoRows {
  public:
   /// Refers to `pool` and `progress`. Opens the network that made the features of `trained`, as open_backbone_of().
-  PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained, const PhotoOptions& options,
-            std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress);
+  PhotoRows(std::vector<ListedImage> images, const std::optional<FeatureSource>& trained,
+            const BackboneChoice& backbone, ThreadPool& pool, ProgressObserver* progress);
 
   std::size_t total() const { return images_.size(); }
   std::size_t cols() const { return backbone_.source.dimensions; }

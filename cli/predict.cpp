@@ -12,9 +12,9 @@
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
+#include "photo_rows.hpp"
 #include "prediction_writer.hpp"
 #include "recogniser.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -26,65 +26,54 @@ struct State {
   std::filesystem::path out;
   int top = 5, batch = 1024, reasons = 0;
   bool table = false;
-  std::uint64_t memory_limit = 0;
   Among among = Among::all;
   Wanted wanted;
-  PhotoOptions photos;
+  BackboneChoice backbone;  ///< with the memory limit of the command
 
-  bool photographs() const { return photos.given(); }
+  bool photographs() const { return backbone.given(); }
   bool standard_input() const { return input.front() == "-"; }
 };
 
 /// What is written is text for a program to read by its ending, and never replaces what is read.
 void check_out(const std::filesystem::path& out, const std::vector<std::string>& read) {
   if (out.empty()) return;
-  if (out.extension() != ".csv" && out.extension() != ".json")
-    throw Error(ErrorCode::usage, "--out: expected a file ending in .csv or .json, found '" + out.string() + "'");
+  refuse_if(out.extension() != ".csv" && out.extension() != ".json",
+            "--out: expected a file ending in .csv or .json, found '{}'", out.string());
   std::error_code absent;
   for (const auto& file : read)
-    if (std::filesystem::equivalent(out, file, absent))
-      throw Error(ErrorCode::usage, "--out: expected another file than " + file + ", which is read");
+    refuse_if(std::filesystem::equivalent(out, file, absent), "--out: expected another file than {}, which is read",
+              file);
 }
 
 /// Verdicts, sets and explanations are of all classes.
-void check_wanted(const State& state, const std::vector<std::string>& given) {
+void check_wanted(const State& state, const Context& context) {
   const Wanted& wanted = state.wanted;
-  if (state.among != Among::all && wanted.coverage)
-    throw Error(ErrorCode::usage, "--coverage conflicts with --among: sets are made of all classes");
-  if (state.among != Among::all && wanted.reject)
-    throw Error(ErrorCode::usage, "--reject conflicts with --among: samples are compared with all classes");
-  if (state.among != Among::all && wanted.reasons > 0)
-    throw Error(ErrorCode::usage, "--explain conflicts with --among: the best class is compared with all classes");
-  if (wanted.coverage && std::ranges::find(given, "top") != given.end())
-    throw Error(ErrorCode::usage, "--coverage conflicts with --top: the coverage decides how many classes there are");
+  refuse_if(state.among != Among::all && wanted.coverage,
+            "--coverage conflicts with --among: sets are made of all classes");
+  refuse_if(state.among != Among::all && wanted.reject,
+            "--reject conflicts with --among: samples are compared with all classes");
+  refuse_if(state.among != Among::all && wanted.reasons > 0,
+            "--explain conflicts with --among: the best class is compared with all classes");
+  refuse_if(wanted.coverage && context.is_given("top"),
+            "--coverage conflicts with --top: the coverage decides how many classes there are");
 }
 
 void check(const State& state, const Context& context) {
-  if (state.model.empty() || state.input.empty())
-    throw Error(ErrorCode::usage, "predict: expected --model FILE and --input FILE");
-  check_wanted(state, context.given);
-  check_photographs(state.input, state.photos);
-  if (state.table && (context.common.json || !state.out.empty()))
-    throw Error(ErrorCode::usage, fmt::format("--table conflicts with {}: tables are for people to look at",
-                                              context.common.json ? "--json" : "--out"));
+  refuse_if(state.model.empty() || state.input.empty(), "predict: expected --model FILE and --input FILE");
+  check_wanted(state, context);
+  check_photographs(state.input, state.backbone);
+  refuse_if(state.table && (context.common.json || !state.out.empty()),
+            "--table conflicts with {}: tables are for people to look at", context.common.json ? "--json" : "--out");
   check_out(state.out, {state.model});
   check_out(state.out, state.input);
-  if (context.processes.size() > 1 && (state.standard_input() || state.photographs()))
-    throw Error(ErrorCode::usage, fmt::format("--input: expected a file that every process can read, found {}",
-                                              state.standard_input() ? "standard input" : "photographs"));
+  refuse_if(context.processes.size() > 1 && (state.standard_input() || state.photographs()),
+            "--input: expected a file that every process can read, found {}",
+            state.standard_input() ? "standard input" : "photographs");
 }
 
-PredictionColumns columns_of(const State& state, const Recogniser& model, const std::vector<ListedImage>& photos,
-                             bool json) {
-  PredictionColumns columns;
-  if (state.table) columns.format = PredictionFormat::table;
-  if (writes_json(state.out, json)) columns.format = PredictionFormat::json;
-  columns.coverage = state.wanted.coverage;
-  columns.reasons = state.wanted.reasons > 0;
-  columns.why = state.wanted.reject && model.why;
-  columns.images = state.photographs();
-  for (const ListedImage& photo : photos) columns.widen_samples(photo.name);
-  return columns;
+PredictionFormat format_of(const State& state, bool json) {
+  if (state.table) return PredictionFormat::table;
+  return (state.out.empty() ? json : state.out.extension() == ".json") ? PredictionFormat::json : PredictionFormat::csv;
 }
 
 /// Samples, and what was found of them.
@@ -147,26 +136,30 @@ Output run(State& state, Context& context) {
   wanted.reasons = static_cast<std::size_t>(state.reasons);
   check(state, context);
   Processes& processes = context.processes;
-  ThreadPool pool(static_cast<unsigned>(context.common.threads));
+  ThreadPool pool(context.threads());
   const Recogniser model = open_recogniser(state.model, wanted, pool);
-  auto warned = nlohmann::ordered_json::object();
-  if (wanted.reject) warn(context, model.weakness, warned);
+  if (wanted.reject) warn(context, model.weakness);
   const Ranking ranking(model.seen, model.gamma, model.temperature, state.among);
   std::vector<ListedImage> photos;
   if (state.photographs()) photos = photos_of(state.input, context.progress);
   std::optional<PredictionWriter> writer;
   together(processes, [&] {
-    if (processes.rank() == 0) writer.emplace(state.out, columns_of(state, model, photos, context.common.json), model);
+    if (processes.rank() == 0) writer.emplace(state.out, format_of(state, context.common.json), wanted, model, photos);
   });
-  FeatureRows input = state.photographs()
-                          ? FeatureRows(std::make_unique<PhotoRows>(std::move(photos), model.source, state.photos,
-                                                                    state.memory_limit, pool, context.progress))
-                          : FeatureRows(state.input.front(), model.source, context.progress, state.memory_limit);
-  if (!state.photographs() && state.input.front() != "-")
-    warn(context, source_doubt(model.source, std::filesystem::path(state.input.front())), warned);
-  if (input.cols() != model.dimensions)
-    throw Error(BadInput{input.name(), "features", fmt::format("{} per sample, as in training", model.dimensions),
-                         fmt::format("{}", input.cols()), "use the features that the model was trained on"});
+  std::optional<PhotoRows> photographs;
+  FeatureRows input;
+  if (state.photographs()) {
+    photographs.emplace(std::move(photos), model.source, state.backbone, pool, context.progress);
+    input = {photographs->network(), photographs->total(), photographs->cols(),
+             [&](std::size_t count) { return photographs->next(count); }};
+  } else {
+    input = feature_rows(state.input.front(), model.source, context.progress, state.backbone.memory_limit);
+    if (!state.standard_input()) warn(context, source_doubt(model.source, std::filesystem::path(state.input.front())));
+  }
+  const auto unreadable = [&] { return photographs ? photographs->unreadable() : std::span<const UnreadableImage>(); };
+  if (input.cols != model.dimensions)
+    throw Error(BadInput{input.name, "features", fmt::format("{} per sample, as in training", model.dimensions),
+                         fmt::format("{}", input.cols), "use the features that the model was trained on"});
   constexpr std::size_t kMostRanked = 1'000'000;  // classes of some samples that are held at a time
   constexpr std::size_t kMostExplained = 64;      // samples at a time: tens of milliseconds each with many attributes
   const std::size_t candidates = ranking.candidates().size(), batch = static_cast<std::size_t>(state.batch),
@@ -177,11 +170,11 @@ Output run(State& state, Context& context) {
   const double in_sets =
       wanted.coverage ? static_cast<double>(std::min(batch, rows_at_a_time)) * static_cast<double>(candidates) : 0;
   require_memory(
-      state.memory_limit,
+      state.backbone.memory_limit,
       scoring_bytes(model.names.size(), model.outputs, model.dimensions, batch) +
-          12.0 * static_cast<double>(batch) * static_cast<double>(input.cols()) + 3 * sizeof(RankedClass) * in_sets +
+          12.0 * static_cast<double>(batch) * static_cast<double>(input.cols) + 3 * sizeof(RankedClass) * in_sets +
           3.0 * sizeof(Contribution) * static_cast<double>(std::min(batch, rows_at_a_time) * wanted.reasons) +
-          input.decoding_bytes(),
+          (photographs ? photographs->decoding_bytes() : 0),
       "prediction",
       state.photographs() ? "raise the limit, or lower --max-pixels or --threads" : "raise the limit or lower --batch");
   Counts counts;
@@ -189,20 +182,20 @@ Output run(State& state, Context& context) {
   try {
     // Written as it is computed, so that memory does not grow with the input.
     for (;;) {
-      const std::size_t done = samples + input.unreadable().size();
+      const std::size_t done = samples + unreadable().size();
       const char* unit = state.photographs() ? "photographs" : "samples";
-      report(context.progress, {"predict", done, input.total(), unit});
+      report(context.progress, {"predict", done, input.total, unit});
       const MatrixView<const float> rows = input.next(batch);
       if (rows.rows() == 0) break;
       for (std::size_t first = 0; first < rows.rows(); first += rows_at_a_time) {
-        if (first > 0) report(context.progress, {"predict", done + first, input.total(), unit});
+        if (first > 0) report(context.progress, {"predict", done + first, input.total, unit});
         const std::size_t count = std::min(rows_at_a_time, rows.rows() - first);
         const Share own = processes.share(count);
         const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
         const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
         if (!writer) continue;
-        const auto images = input.images();
-        write(found, model, images.empty() ? images : images.subspan(first, count), *writer, counts);
+        write(found, model, photographs ? photographs->images().subspan(first, count) : std::span<const ReadImage>(),
+              *writer, counts);
       }
       samples += rows.rows();
     }
@@ -211,27 +204,23 @@ Output run(State& state, Context& context) {
     throw;
   }
   if (samples == 0)
-    throw Error(BadInput{input.name(), "", "rows of comma-separated numbers", "only a header", "write it again"});
+    throw Error(BadInput{input.name, "", "rows of comma-separated numbers", "only a header", "write it again"});
   if (!writer) return Output{};
-  writer->finish(input.unreadable());
-  if (!input.unreadable().empty() && state.out.empty() && !state.table && !context.common.json) {
+  writer->finish(unreadable());
+  if (!unreadable().empty() && state.out.empty() && !state.table && !context.common.json) {
     context.print("");  // the line of progress goes first; CSV has no place for the count
-    say(fmt::format("warning: {}", unreadable_text(input.unreadable().size())));
+    say(fmt::format("warning: {}", unreadable_text(unreadable().size())));
   }
-  Output output = told(state, counts, top, candidates, input.unreadable().size());
-  output.json.update(warned);
-  return output;
+  return told(state, counts, top, candidates, unreadable().size());
 }
 
 }  // namespace
 
 Command predict_command() {
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "predict";
+  Command command{"predict", "predict the classes of new samples, with confidences",
+                  "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3"};
   command.runs_in_processes = true;
-  command.summary = "predict the classes of new samples, with confidences";
-  command.example = "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3";
   command.options.text("model", state->model, "model file or device file")
       .texts("input", state->input,
              "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on "
@@ -252,10 +241,10 @@ Command predict_command() {
                "number of attributes to print that decided for the best class against the next; see also 'parsnets "
                "explain'")
       .flag("table", state->table, "print a table for people instead of CSV");
-  add_photo_options(command.options, state->photos);
+  add_photo_options(command.options, state->backbone);
   command.options.integer("batch", state->batch, 1, 1000000,
                           "samples per batch, of photographs at most 32; results are written after each");
-  add_memory_limit(command.options, state->memory_limit);
+  add_memory_limit(command.options, state->backbone.memory_limit);
   command.run = [state](Context& context) { return run(*state, context); };
   return command;
 }

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "feature_rows.hpp"
 
 namespace parsnets::cli {
 
@@ -21,49 +20,42 @@ std::string percent(float confidence) { return fmt::format("{:.1f} %", 100 * con
 
 }  // namespace
 
-void PredictionColumns::widen_samples(const std::string& name) {
-  sample_width = std::max(sample_width, std::min(width_of(escaped(name)), kWidestSample));
-}
-
 std::string attribute_name(const std::vector<std::string>& names, std::size_t a) {
   return a < names.size() ? names[a] : fmt::format("attribute {}", a + 1);
 }
 
-bool writes_json(const std::filesystem::path& out, bool json) {
-  return out.extension() == ".json" || (json && out.extension() != ".csv");
-}
-
-PredictionWriter::PredictionWriter(const std::filesystem::path& out, const PredictionColumns& columns,
-                                   const Recogniser& model)
-    : columns_(columns), model_(model) {
+PredictionWriter::PredictionWriter(const std::filesystem::path& out, PredictionFormat format, const Wanted& wanted,
+                                   const Recogniser& model, std::span<const ListedImage> photos)
+    : format_(format), wanted_(wanted), model_(model), images_(!photos.empty()), why_(wanted.reject && model.why) {
   if (!out.empty()) {
     check_writable(out);
     make_folder_of(out);
     file_.emplace(out);
   }
-  switch (columns_.format) {
+  switch (format_) {
     case PredictionFormat::csv:
-      text_ = fmt::format("sample,{}rank,class,confidence{}{}\n", columns_.images ? "image," : "",
-                          columns_.reasons ? ",because" : "", columns_.why ? ",why" : "");
+      text_ = fmt::format("sample,{}rank,class,confidence{}{}\n", images_ ? "image," : "",
+                          wanted_.reasons > 0 ? ",because" : "", why_ ? ",why" : "");
       break;
     case PredictionFormat::json:
       text_ = fmt::format("{{\n{}  \"predictions\": [\n",
-                          columns_.coverage ? fmt::format("  \"coverage\": {},\n", *columns_.coverage) : "");
+                          wanted_.coverage ? fmt::format("  \"coverage\": {},\n", *wanted_.coverage) : "");
       break;
     case PredictionFormat::table:
-      class_width_ = width_of("unknown");
+      for (const auto& photo : photos)
+        sample_width_ = std::max(sample_width_, std::min(width_of(escaped(photo.name)), kWidestSample));
       for (const auto& name : model_.names)
         class_width_ = std::max(class_width_, std::min(width_of(name), kWidestClass));
       text_ =
-          fmt::format("{}  {}  confidence  {}\n", padded(columns_.images ? "image" : "sample", columns_.sample_width),
-                      padded("class", class_width_), columns_.coverage ? "other classes of the set" : "next classes");
+          fmt::format("{}  {}  confidence  {}\n", padded(images_ ? "image" : "sample", sample_width_),
+                      padded("class", class_width_), wanted_.coverage ? "other classes of the set" : "next classes");
   }
 }
 
 void PredictionWriter::add(const Prediction& prediction) {
-  if (columns_.format == PredictionFormat::csv)
+  if (format_ == PredictionFormat::csv)
     add_csv(prediction);
-  else if (columns_.format == PredictionFormat::json)
+  else if (format_ == PredictionFormat::json)
     add_json(prediction);
   else
     add_table(prediction);
@@ -85,35 +77,35 @@ std::string PredictionWriter::reason_text(const Prediction& prediction) const {
 
 void PredictionWriter::add_csv(const Prediction& prediction) {
   const std::string start =
-      fmt::format("{},{}", prediction.sample, columns_.images ? csv_cell(prediction.image) + "," : std::string());
+      fmt::format("{},{}", prediction.sample, images_ ? csv_cell(prediction.image) + "," : std::string());
   if (prediction.verdict != nullptr && prediction.verdict->is_unknown) {
-    text_ += fmt::format("{}1,unknown,{}{}\n", start, columns_.reasons ? "," : "",
-                         columns_.why ? "," + csv_cell(prediction.why) : "");
+    text_ += fmt::format("{}1,unknown,{}{}\n", start, wanted_.reasons > 0 ? "," : "",
+                         why_ ? "," + csv_cell(prediction.why) : "");
     return;
   }
   for (std::size_t i = 0; i < prediction.classes.size(); ++i) {
     const auto& one = prediction.classes[i];
     text_ += fmt::format("{}{},{},{:.4f}", start, i + 1,
                          csv_cell(model_.names[static_cast<std::size_t>(one.class_index)]), one.confidence);
-    if (columns_.reasons) text_ += "," + (i == 0 ? csv_cell(reason_text(prediction)) : "");
-    text_ += columns_.why ? ",\n" : "\n";
+    if (wanted_.reasons > 0) text_ += "," + (i == 0 ? csv_cell(reason_text(prediction)) : "");
+    text_ += why_ ? ",\n" : "\n";
   }
 }
 
 void PredictionWriter::add_json(const Prediction& prediction) {
   nlohmann::ordered_json item{{"sample", prediction.sample}};
-  if (columns_.images) item["image"] = prediction.image;
+  if (images_) item["image"] = prediction.image;
   if (prediction.verdict != nullptr) {
     item["unknown"] = prediction.verdict->is_unknown;
     item["known_score"] = prediction.verdict->known_score;
     if (!prediction.why.empty()) item["why"] = prediction.why;
   }
-  auto& list = item[columns_.coverage ? "set" : "top"] = nlohmann::ordered_json::array();
+  auto& list = item[wanted_.coverage ? "set" : "top"] = nlohmann::ordered_json::array();
   for (const auto& one : prediction.classes) {
     const auto c = static_cast<std::size_t>(one.class_index);
     list.push_back({{"class", model_.names[c]}, {"confidence", one.confidence}, {"seen", model_.seen[c] != 0}});
   }
-  if (columns_.reasons) {
+  if (wanted_.reasons > 0) {
     item["runner_up"] = model_.names[static_cast<std::size_t>(prediction.runner_up)];
     auto& because = item["because"] = nlohmann::ordered_json::array();
     for (const Contribution& one : prediction.reasons)
@@ -129,16 +121,16 @@ void PredictionWriter::add_json(const Prediction& prediction) {
 
 void PredictionWriter::add_table(const Prediction& prediction) {
   const bool unknown = prediction.verdict != nullptr && prediction.verdict->is_unknown;
-  const std::string sample = columns_.images ? escaped(prediction.image) : std::to_string(prediction.sample);
+  const std::string sample = images_ ? escaped(prediction.image) : std::to_string(prediction.sample);
   const auto name = [this](const RankedClass& one) { return model_.names[static_cast<std::size_t>(one.class_index)]; };
   std::string next;
   for (std::size_t i = unknown ? 0 : 1; i < prediction.classes.size(); ++i)
     next += fmt::format("{}{} {}", next.empty() ? "" : ", ", name(prediction.classes[i]),
                         percent(prediction.classes[i].confidence));
-  std::string line = fmt::format("{}  {}  {:>10}", padded(sample, columns_.sample_width),
+  std::string line = fmt::format("{}  {}  {:>10}", padded(sample, sample_width_),
                                  padded(unknown ? "unknown" : name(prediction.classes.front()), class_width_),
                                  unknown ? "" : percent(prediction.classes.front().confidence));
-  const std::string indent(columns_.sample_width + class_width_ + 16, ' ');
+  const std::string indent(sample_width_ + class_width_ + 16, ' ');
   if (!next.empty()) line += (unknown ? "  nearest: " : "  ") + next;
   text_ += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   if (!prediction.why.empty()) text_ += indent + prediction.why + "\n";
@@ -157,16 +149,16 @@ void PredictionWriter::flush() {
 }
 
 bool PredictionWriter::break_off() {
-  if (file_ || columns_.format != PredictionFormat::json || !begun_) return false;
+  if (file_ || format_ != PredictionFormat::json || !begun_) return false;
   text_ += "\n  ]";
   flush();
   return true;
 }
 
 void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
-  if (columns_.format == PredictionFormat::json) {
+  if (format_ == PredictionFormat::json) {
     text_ += is_first_ ? "  ]" : "\n  ]";
-    if (columns_.images) {
+    if (images_) {
       auto list = nlohmann::ordered_json::array();
       for (const auto& one : unreadable)
         list.push_back({{"sample", one.sample}, {"image", one.image}, {"problem", one.problem}});

@@ -26,19 +26,6 @@ std::string shortened(const std::string& text, std::size_t width);
 
 enum class PredictionFormat { csv, json, table };
 
-/// What is written of every sample.
-struct PredictionColumns {
-  PredictionFormat format = PredictionFormat::csv;
-  std::optional<double> coverage = {};  ///< the classes of samples are prediction sets
-  bool reasons = false;                 ///< attributes that decided
-  bool why = false;                     ///< why samples are unknown
-  std::size_t sample_width = 6;         ///< of a sample's number or the name of its image, in a table
-  bool images = false;                  ///< samples are photographs
-
-  /// Makes room for a name in a table.
-  void widen_samples(const std::string& name);
-};
-
 /// What was found for one sample.
 struct Prediction {
   std::size_t sample;                          ///< its number
@@ -53,8 +40,10 @@ struct Prediction {
 
 class PredictionWriter {
  public:
-  /// `out` empty: standard output. Refers to `model`. Throws bad_input if `out` cannot be written.
-  PredictionWriter(const std::filesystem::path& out, const PredictionColumns& columns, const Recogniser& model);
+  /// `out` empty: standard output. `photos`: all samples, or none if they are rows of features. Refers to `wanted` and
+  /// `model`. Throws bad_input if `out` cannot be written.
+  PredictionWriter(const std::filesystem::path& out, PredictionFormat format, const Wanted& wanted,
+                   const Recogniser& model, std::span<const ListedImage> photos);
 
   /// The next sample.
   void add(const Prediction& prediction);
@@ -72,18 +61,17 @@ class PredictionWriter {
   void add_table(const Prediction& prediction);
   std::string reason_text(const Prediction& prediction) const;
 
-  PredictionColumns columns_;
+  PredictionFormat format_;
+  const Wanted& wanted_;
   const Recogniser& model_;
+  bool images_, why_;  ///< samples are photographs; unknown ones say why
   std::optional<AtomicFile> file_;
   std::string text_;
   bool is_first_ = true, begun_ = false;
-  std::size_t class_width_ = 0;
+  std::size_t sample_width_ = 6, class_width_ = 7;  ///< in a table; at least the head, and "unknown"
 };
 
 /// The name of an attribute, or its number counted from 1.
 std::string attribute_name(const std::vector<std::string>& names, std::size_t a);
-
-/// The format of a file: by its ending .json or .csv; of another one as standard output would have it.
-bool writes_json(const std::filesystem::path& out, bool json);
 
 }  // namespace parsnets::cli

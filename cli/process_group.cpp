@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "command.hpp"
 #include "mpi_module.hpp"
 #include "parsnets/error.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "command.hpp"
 #include "device/device_recogniser.hpp"
 #include "parsnets/error.hpp"
 
@@ -12,24 +13,23 @@ namespace parsnets::cli {
 namespace {
 
 Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool& pool) {
-  if (wanted.coverage) throw Error(ErrorCode::usage, "--coverage: expected a model file, found a device file");
-  if (wanted.reasons > 0) throw Error(ErrorCode::usage, "--explain: expected a model file, found a device file");
+  refuse_if(wanted.coverage.has_value(), "--coverage: expected a model file, found a device file");
+  refuse_if(wanted.reasons > 0, "--explain: expected a model file, found a device file");
   const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
-  if (wanted.reject && !model->rejects())
-    throw Error(
-        ErrorCode::usage,
-        "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
+  refuse_if(
+      wanted.reject && !model->rejects(),
+      "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
   return recogniser_of(model, pool);
 }
 
 Recogniser open_model(const std::string& file, Wanted& wanted, ThreadPool& pool) {
   const auto model = std::make_shared<const Model>(load_model(file));
-  if (wanted.reject && model->rejection.empty())
-    throw Error(ErrorCode::usage, "the model has no rejection; calibrate it with 'parsnets calibrate'");
-  if (wanted.coverage && model->sets.empty())
-    throw Error(ErrorCode::usage, "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
-  if (wanted.reasons > 0 && model->direction != Direction::forward)
-    throw Error(ErrorCode::usage, "--explain: expected a forward model, found a reverse one");
+  refuse_if(wanted.reject && model->rejection.empty(),
+            "the model has no rejection; calibrate it with 'parsnets calibrate'");
+  refuse_if(wanted.coverage && model->sets.empty(),
+            "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
+  refuse_if(wanted.reasons > 0 && model->direction != Direction::forward,
+            "--explain: expected a forward model, found a reverse one");
   if (wanted.coverage) wanted.thresholds = model->sets.thresholds(*wanted.coverage, model->classes.seen);
   return recogniser_of(model, pool);
 }

@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "base/json_file.hpp"
+#include "command.hpp"
 #include "data/load_options.hpp"
 #include "formats/safetensors.hpp"
 #include "parsnets/error.hpp"
@@ -72,30 +73,23 @@ std::string metadata_difference(const SafetensorsFile& before, const Safetensors
 
 Repetition::Repetition(const std::filesystem::path& model) : file_(model), model_(load_model(model)) {}
 
-void Repetition::check_options(const std::vector<std::string>& given, const std::filesystem::path& out) const {
+void Repetition::check_options(const Context& context, const std::filesystem::path& out) const {
   static const std::vector<std::string> allowed{"like", "data", "stats", "out", "run", "threads", "json", "quiet"};
   std::string others;
-  for (const auto& name : given)
+  for (const auto& name : context.given)
     if (std::ranges::find(allowed, name) == allowed.end()) others += (others.empty() ? "--" : ", --") + name;
-  if (!others.empty())
-    throw Error(ErrorCode::usage,
-                fmt::format("--like conflicts with {}: it repeats the options of {}", others, file_.string()));
+  refuse_if(!others.empty(), "--like conflicts with {}: it repeats the options of {}", others, file_.string());
   std::error_code absent;
-  if (std::filesystem::equivalent(file_, out, absent))
-    throw Error(ErrorCode::usage,
-                "--like: expected another output than the model to compare with, found " + out.string());
+  refuse_if(std::filesystem::equivalent(file_, out, absent),
+            "--like: expected another output than the model to compare with, found {}", out.string());
   const auto& parts = model_.record.data.statistics;
-  const bool with_statistics = std::ranges::find(given, "stats") != given.end();
-  if (!with_statistics && !parts.empty()) {
-    std::string files;
-    for (const auto& part : parts)
-      files += (files.empty() ? "" : ",") + (part.file.empty() ? "(from memory)" : part.file);
-    throw Error(ErrorCode::usage, fmt::format("--like: {} was trained from statistics; expected --stats with these, {}",
-                                              file_.string(), files));
-  }
-  if (with_statistics && parts.empty())
-    throw Error(ErrorCode::usage,
-                fmt::format("--like: {} was trained on samples; expected no --stats", file_.string()));
+  const bool with_statistics = context.is_given("stats");
+  std::string files;
+  for (const auto& part : parts)
+    files += (files.empty() ? "" : ",") + (part.file.empty() ? "(from memory)" : part.file);
+  refuse_if(!with_statistics && !parts.empty(),
+            "--like: {} was trained from statistics; expected --stats with these, {}", file_.string(), files);
+  refuse_if(with_statistics && parts.empty(), "--like: {} was trained on samples; expected no --stats", file_.string());
 }
 
 void Repetition::ask_again(const std::filesystem::path& data, TrainOptions& train, LoadOptions& load) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "command.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/options.hpp"
@@ -21,7 +22,7 @@ class Repetition {
   explicit Repetition(const std::filesystem::path& model);
 
   /// Throws usage for options beside --like that say how to train, and for an output that is the model itself.
-  void check_options(const std::vector<std::string>& given, const std::filesystem::path& out) const;
+  void check_options(const Context& context, const std::filesystem::path& out) const;
 
   /// The options of that training. A split file is looked for in `data`, beside the model, and in the current folder.
   void ask_again(const std::filesystem::path& data, TrainOptions& train, LoadOptions& load) const;

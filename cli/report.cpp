@@ -28,10 +28,8 @@ Command report_command() {
     LoadOptions load;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "report";
-  command.summary = "write runs as one self-contained HTML page with tables and figures";
-  command.example = "parsnets report --run out/demo --out out/demo/report.html";
+  Command command{"report", "write runs as one self-contained HTML page with tables and figures",
+                  "parsnets report --run out/demo --out out/demo/report.html"};
   command.options
       .text("run", state->runs, "run folders written by 'train --run', comma-separated; on one data set or several")
       .path("out", state->out, "HTML file to write; with the ending .json, the data of the page instead")
@@ -45,14 +43,13 @@ Command report_command() {
   add_load_options(command.options, state->load);
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
-    if (state->runs.empty() || state->out.empty())
-      throw Error(ErrorCode::usage, "report: expected --run DIR and --out FILE");
+    refuse_if(state->runs.empty() || state->out.empty(), "report: expected --run DIR and --out FILE");
     check_writable(state->out);
     const bool data_alone = state->out.extension() == ".json";
     const std::filesystem::path figures = state->out.parent_path() / "figures";
     const auto formats = parse_picture_formats(state->pictures);
-    if (data_alone && !formats.empty())
-      throw Error(ErrorCode::usage, "--pictures: expected a page to draw, found --out " + state->out.string());
+    refuse_if(data_alone && !formats.empty(), "--pictures: expected a page to draw, found --out {}",
+              state->out.string());
     if (!formats.empty()) {
       check_writable_folder(figures);
       find_browser();
@@ -61,20 +58,19 @@ Command report_command() {
     std::vector<RunFolder> folders;
     std::istringstream list(state->runs);
     for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
-    const auto given = [&](const char* name) { return std::ranges::find(context.given, name) != context.given.end(); };
     for (auto& one : folders) {
       if (!state->data.empty()) one.data = state->data;
-      if (given("features")) one.load.features = state->load.features;
-      if (given("semantics")) one.load.semantics = state->load.semantics;
-      if (given("original-att")) one.load.original_att = state->load.original_att;
-      if (given("split")) one.load.split = state->load.split;
-      if (given("missing")) one.load.missing = state->load.missing;
+      if (context.is_given("features")) one.load.features = state->load.features;
+      if (context.is_given("semantics")) one.load.semantics = state->load.semantics;
+      if (context.is_given("original-att")) one.load.original_att = state->load.original_att;
+      if (context.is_given("split")) one.load.split = state->load.split;
+      if (context.is_given("missing")) one.load.missing = state->load.missing;
     }
     ReportOptions options;
     options.points = static_cast<std::size_t>(state->points);
     options.seed = context.common.seed;
     options.own_rows = state->rows;
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     const std::string json = report_on_runs(folders, options, state->memory_limit, pool, context.progress);
     const std::size_t data_sets = grouped_by_data(folders).size();
     const std::string page = data_alone ? json + "\n" : report_page(json);

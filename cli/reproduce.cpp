@@ -53,10 +53,8 @@ Command reproduce_command() {
   };
   auto state = std::make_shared<State>();
   state->study.out = "reproduction";
-  Command command;
-  command.name = "reproduce";
-  command.summary = "compare methods on every data set under a folder: the paper's tables and one report";
-  command.example = "parsnets reproduce --root data --out out/reproduction --seeds 3";
+  Command command{"reproduce", "compare methods on every data set under a folder: the paper's tables and one report",
+                  "parsnets reproduce --root data --out out/reproduction --seeds 3"};
   command.options.path("root", state->study.root, "folder that is searched for data sets, three levels deep")
       .path("out", state->study.out, "folder for results, models, tables and the report")
       .text("methods", state->methods,
@@ -70,7 +68,7 @@ Command reproduce_command() {
             "needs an installed Chromium");
   add_memory_limit(command.options, state->study.memory_limit);
   command.run = [state](Context& context) {
-    if (state->study.root.empty()) throw Error(ErrorCode::usage, "reproduce: expected --root DIR");
+    refuse_if(state->study.root.empty(), "reproduce: expected --root DIR");
     state->study.seed = context.common.seed;
     state->study.ablation = take_word(state->methods, "ablation");
     state->study.sparsity = take_word(state->methods, "sparsity");
@@ -79,7 +77,7 @@ Command reproduce_command() {
     state->study.message = [](const Error& error) { return error.message(flag_option); };
     const auto formats = parse_picture_formats(state->pictures);
     if (!formats.empty()) find_browser();
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     const Reproduction done = reproduce(state->study, pool, context.progress);
     std::size_t pictures = 0;
     if (!formats.empty() && !done.page.empty())

@@ -29,10 +29,8 @@ namespace {
 struct ServeState {
   std::string model, data, host = "127.0.0.1";
   std::filesystem::path token_file, images;
-  BackboneChoice backbone;
-  bool trust_backbone = false;
-  int port = 8080, samples = 240, max_pixels = 50'000'000;
-  std::uint64_t memory_limit = 0;
+  BackboneChoice backbone;  ///< with the memory limit of the command
+  int port = 8080, samples = 240;
   LoadOptions load;
 };
 
@@ -62,10 +60,8 @@ std::string read_token(const ServeState& state) {
 
 ServedSamples read_samples(ServeState& state, const Model& model, Context& context) {
   if (state.data.empty() || state.samples == 0) return {};
-  load_as_trained(state.load, state.data, model.record.data, context.given);
-  state.load.seed = context.common.seed;
-  state.load.memory_limit = state.memory_limit;
-  const Dataset data = load_dataset(state.data, state.load, context.progress);
+  state.load.memory_limit = state.backbone.memory_limit;
+  const Dataset data = load_as_trained(state.load, state.data, model.record.data, context);
   return choose_samples(data, model, state.data,
                         state.images.empty() ? std::filesystem::path(state.data) : state.images,
                         static_cast<std::size_t>(state.samples));
@@ -88,28 +84,24 @@ std::size_t connections_within(std::uint64_t limit, double scoring, const HttpSe
 
 /// None without --backbone. `serving`: the bytes that all else takes.
 std::unique_ptr<Photographs> open_photographs(ServeState& state, const Model& model, double serving, Context& context) {
-  if (state.backbone.file.empty()) return nullptr;
-  ImageLimits limits;
-  limits.max_pixels = static_cast<std::size_t>(state.max_pixels);
-  limits.max_bytes = HttpServerOptions().body_bytes;
-  const unsigned decoders = cores_of(context);
-  state.backbone.threads = decoders;
-  state.backbone.limits = limits;
-  state.backbone.memory_limit = state.memory_limit;
-  OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone, state.trust_backbone);
+  if (!state.backbone.given()) return nullptr;
+  state.backbone.max_bytes = HttpServerOptions().body_bytes;
+  state.backbone.threads = cores_of(context);
+  OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone);
   if (opened.source.dimensions != model.dimensions)
     throw Error(BadInput{state.backbone.file.string(), "", fmt::format("{} features, as in training", model.dimensions),
                          fmt::format("{}", opened.source.dimensions),
                          "use the network that the model was trained with"});
-  require_memory(state.memory_limit, serving + opened.bytes, "serving photographs",
+  require_memory(state.backbone.memory_limit, serving + opened.bytes, "serving photographs",
                  "raise the limit, or lower --max-pixels or --threads");
-  return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), limits, decoders);
+  return std::make_unique<Photographs>(std::move(opened.backbone), std::move(opened.source), state.backbone.limits(),
+                                       state.backbone.threads);
 }
 
 Output serve(ServeState& state, Context& context) {
-  if (state.model.empty()) throw Error(ErrorCode::usage, "serve: expected --model FILE");
-  if (state.backbone.file.empty() && state.trust_backbone) throw Error(ErrorCode::usage, "--force requires --backbone");
-  if (!state.images.empty() && state.data.empty()) throw Error(ErrorCode::usage, "--images requires --data");
+  refuse_if(state.model.empty(), "serve: expected --model FILE");
+  refuse_if(!state.backbone.given() && state.backbone.trust, "--force requires --backbone");
+  refuse_if(!state.images.empty() && state.data.empty(), "--images requires --data");
   if (!state.images.empty() && !std::filesystem::is_directory(state.images))
     throw Error(BadInput{state.images.string(), "", "a folder of photographs", "no such folder", "check the path"});
   const std::string token = read_token(state);
@@ -118,14 +110,14 @@ Output serve(ServeState& state, Context& context) {
   ServiceOptions options;
   HttpServerOptions http;
   const double scoring = scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, options.batch);
-  http.connections = connections_within(state.memory_limit, scoring, http);
+  http.connections = connections_within(state.backbone.memory_limit, scoring, http);
   const double bytes = scoring + static_cast<double>(http.connections) * bytes_of_connection(http);
-  require_memory(state.memory_limit, bytes, "serving", "raise the limit");
+  require_memory(state.backbone.memory_limit, bytes, "serving", "raise the limit");
   const std::unique_ptr<Photographs> photographs = open_photographs(state, model, bytes, context);
   ServedSamples samples = read_samples(state, model, context);
   options.name = std::filesystem::path(state.model).filename().string();
   options.body_bytes = http.body_bytes;
-  options.pixels = static_cast<std::uint64_t>(state.max_pixels);
+  options.pixels = static_cast<std::uint64_t>(state.backbone.max_pixels);
   if (photographs) options.photos = photographs->source();
   const Service service(std::move(model), std::move(samples), std::move(options));
   Metrics metrics;
@@ -167,10 +159,8 @@ Output serve(ServeState&, Context&) {
 
 Command serve_command() {
   auto state = std::make_shared<ServeState>();
-  Command command;
-  command.name = "serve";
-  command.summary = "serve predictions over HTTP, with a page where classes can be defined";
-  command.example = "parsnets serve --model out/demo.safetensors --data data/demo";
+  Command command{"serve", "serve predictions over HTTP, with a page where classes can be defined",
+                  "parsnets serve --model out/demo.safetensors --data data/demo"};
   command.options.text("model", state->model, "model file")
       .text("data", state->data, "data set whose test samples the page shows")
       .path("images", state->images, "folder of the data set's photographs (default: the data set folder)")
@@ -178,12 +168,12 @@ Command serve_command() {
       .integer("port", state->port, 0, 65535, "port to listen on; 0: any free port")
       .integer("samples", state->samples, 0, 10000, "test samples to show, evenly spread over the classes")
       .path("token-file", state->token_file,
-            "file with the token that requests must send; alternatively, set the variable PARSNETS_TOKEN")
-      .integer("max-pixels", state->max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
+            "file with the token that requests must send; alternatively, set the variable PARSNETS_TOKEN");
+  add_max_pixels(command.options, state->backbone);
   add_backbone_option(command.options, state->backbone);
-  command.options.flag("force", state->trust_backbone,
+  command.options.flag("force", state->backbone.trust,
                        "use the backbone although the model does not record which one made its features");
-  add_memory_limit(command.options, state->memory_limit);
+  add_memory_limit(command.options, state->backbone.memory_limit);
   command.run = [state](Context& context) { return serve(*state, context); };
   return command;
 }

@@ -3,7 +3,6 @@
 #include "stats.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "temporary_folder.hpp"
 #include "train/train_statistics.hpp"
 
 namespace parsnets::cli {
@@ -31,11 +31,9 @@ std::vector<std::string> files_in(const std::string& list, const std::string& op
   for (std::size_t start = 0; start <= list.size();) {
     const std::size_t end = std::min(list.find(',', start), list.size());
     files.push_back(list.substr(start, end - start));
-    if (files.back().empty())
-      throw Error(ErrorCode::usage, fmt::format("--{}: expected files separated by commas, found '{}'", option, list));
-    if (std::ranges::count(files, files.back()) > 1)
-      throw Error(ErrorCode::usage,
-                  fmt::format("--{}: expected each file only once, found '{}' twice", option, files.back()));
+    refuse_if(files.back().empty(), "--{}: expected files separated by commas, found '{}'", option, list);
+    refuse_if(std::ranges::count(files, files.back()) > 1, "--{}: expected each file only once, found '{}' twice",
+              option, files.back());
     start = end + 1;
   }
   return files;
@@ -67,15 +65,8 @@ StatisticsInput read_statistics(const std::string& list, const std::string& opti
 Statistics sum_of_processes(Statistics own, Processes& processes) {
   if (processes.size() == 1) return own;
   // Kept samples and classes of other processes go with the sums: the file format has all of it.
-  const auto folder = std::filesystem::temp_directory_path();
-  const auto file = folder / fmt::format("parsnets-statistics-{}-{}", ::getpid(), processes.rank());
-  struct Removed {
-    const std::filesystem::path& file;
-    ~Removed() {
-      std::error_code ignored;
-      std::filesystem::remove(file, ignored);
-    }
-  } removed{file};
+  const TemporaryFolder folder;
+  const auto file = folder / "statistics";
   save_statistics(own, file);
   const auto all = processes.gather(read_text_file(file));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
@@ -117,11 +108,9 @@ Command stats_command() {
     bool calibrate = true;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "stats";
-  command.summary = "compute the statistics that 'train --stats' needs, in one pass, or merge some";
+  Command command{"stats", "compute the statistics that 'train --stats' needs, in one pass, or merge some",
+                  "parsnets stats --data data/demo --out out/demo.stats.safetensors"};
   command.runs_in_processes = true;
-  command.example = "parsnets stats --data data/demo --out out/demo.stats.safetensors";
   command.options
       .text("data", state->data, "data set folder; {rank} stands for the number of the process, from 0, under mpirun")
       .text("stats", state->stats, "statistics files to add up instead, separated by commas")
@@ -134,16 +123,15 @@ Command stats_command() {
   add_memory_limit(command.options, state->load.memory_limit);
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
-    if (state->data.empty() == state->stats.empty() || state->out.empty())
-      throw Error(ErrorCode::usage, "stats: expected --data DIR or --stats FILE,FILE, and --out FILE");
-    const auto& given = context.given;
+    refuse_if(state->data.empty() == state->stats.empty() || state->out.empty(),
+              "stats: expected --data DIR or --stats FILE,FILE, and --out FILE");
     for (const char* option : {"feature-scaling", "calibrate", "memory-limit"})
-      if (!state->stats.empty() && std::ranges::find(given, option) != given.end())
-        throw Error(ErrorCode::usage, fmt::format("--stats conflicts with --{}: the files decide", option));
+      refuse_if(!state->stats.empty() && context.is_given(option), "--stats conflicts with --{}: the files decide",
+                option);
     Processes& processes = context.processes;
     const std::string wanted = "{rank}";
-    if (processes.size() > 1 && state->data.find(wanted) == std::string::npos)
-      throw Error(ErrorCode::usage, "stats: expected --data with {rank} in several processes, a folder for each");
+    refuse_if(processes.size() > 1 && state->data.find(wanted) == std::string::npos,
+              "stats: expected --data with {{rank}} in several processes, a folder for each");
     for (auto place = state->data.find(wanted); place != std::string::npos; place = state->data.find(wanted))
       state->data.replace(place, wanted.size(), std::to_string(processes.rank()));
     const bool first = processes.rank() == 0;
@@ -151,7 +139,7 @@ Command stats_command() {
       if (first) check_writable(state->out);
     });
     state->load.seed = context.common.seed;
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     const StatisticsOptions options =
         state->calibrate ? StatisticsOptions{state->scaling, 4, 16} : StatisticsOptions{state->scaling};
     const Statistics statistics = sum_of_processes(

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "warn.hpp"
+#include "command.hpp"
 
 namespace parsnets::cli {
 

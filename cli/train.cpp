@@ -22,7 +22,6 @@
 #include "terminal.hpp"
 #include "train/train_options.hpp"
 #include "train/train_statistics.hpp"
-#include "warn.hpp"
 
 namespace parsnets::cli {
 
@@ -37,7 +36,7 @@ std::string command_line(const std::string& name, const OptionTable& options, co
     text += " --" + option.name;
     if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
-  if (std::ranges::find(context.given, "like") != context.given.end()) return text;  // it has its own seed
+  if (context.is_given("like")) return text;  // it has its own seed
   return text + fmt::format(" --seed {}", context.common.seed);
 }
 
@@ -107,11 +106,9 @@ Command train_command() {
     TrainSettings train;
   };
   auto state = std::make_shared<State>();
-  Command command;
-  command.name = "train";
-  command.summary = "train a model on the seen classes of a data set";
+  Command command{"train", "train a model on the seen classes of a data set",
+                  "parsnets train --data data/demo --out out/demo.safetensors --search auto"};
   command.runs_in_processes = true;
-  command.example = "parsnets train --data data/demo --out out/demo.safetensors --search auto";
   command.options.group("Data")
       .text("data", state->data, "data set folder")
       .path("out", state->out, "model file to write")
@@ -132,31 +129,29 @@ Command train_command() {
   for (auto& family : method_families())
     command.families.push_back({family.title, family.methods, std::move(family.options)});
   command.resolve = [state](const CommonOptions& common) {
-    if (!state->like.empty())
-      throw Error(ErrorCode::usage,
-                  "--like conflicts with --print-config: 'info' prints the command that made a model");
+    refuse_if(!state->like.empty(),
+              "--like conflicts with --print-config: 'info' prints the command that made a model");
     const TrainOptions train = state->train.options();
+    const auto left_out = state->train.options_of_others();
     // Without a data set nobody knows its size, and a search chooses by itself.
-    if (state->data.empty() || train.search.kind != Search::none) return;
+    if (state->data.empty() || train.search.kind != Search::none) return left_out;
     state->load.seed = state->train.run.seed = common.seed;
-    if (state->stats.empty()) {
-      state->train.set(resolve_options(train, load_dataset(state->data, state->load)));
-      return;
-    }
-    without_features(state->load);
-    state->train.set(resolve_options(train, load_dataset(state->data, state->load),
-                                     read_statistics(state->stats, "stats", nullptr).sum));
+    if (!state->stats.empty()) without_features(state->load);
+    const Dataset data = load_dataset(state->data, state->load);
+    state->train.set(state->stats.empty()
+                         ? resolve_options(train, data)
+                         : resolve_options(train, data, read_statistics(state->stats, "stats", nullptr).sum));
+    return left_out;
   };
   command.run = [state, options = command.options](Context& context) {
-    if (!state->run.empty() && !state->out.empty())
-      throw Error(ErrorCode::usage, "--run conflicts with --out: the model is written to DIR/model.safetensors");
+    refuse_if(!state->run.empty() && !state->out.empty(),
+              "--run conflicts with --out: the model is written to DIR/model.safetensors");
     if (!state->run.empty()) state->out = state->run / "model.safetensors";
-    if (state->data.empty() || state->out.empty())
-      throw Error(ErrorCode::usage, "train: expected --data DIR and --out FILE or --run DIR");
+    refuse_if(state->data.empty() || state->out.empty(), "train: expected --data DIR and --out FILE or --run DIR");
     std::optional<Repetition> repeated;
     if (!state->like.empty()) {
       repeated.emplace(state->like);
-      repeated->check_options(context.given, state->out);
+      repeated->check_options(context, state->out);
     }
     TrainOptions train = state->train.options();
     state->load.seed = train.run.seed = context.common.seed;
@@ -164,8 +159,7 @@ Command train_command() {
     const bool first = context.processes.rank() == 0;
     const std::string out = state->out.string();
     if (context.processes.size() > 1) {
-      if (!state->stats.empty() || !state->like.empty())
-        throw Error(ErrorCode::usage, "--stats and --like run in one process");
+      refuse_if(!state->stats.empty() || !state->like.empty(), "--stats and --like run in one process");
       const bool searches = train.search.kind != Search::none;
       if (first)
         end_when_terminated(fmt::format("parsnets: the job was ended{}\n",
@@ -196,7 +190,7 @@ Command train_command() {
       repeated->check_data(data, state->data, sums ? &*sums : nullptr);
       for (const auto& reason : repeated->reasons(data)) report_message(context.progress, reason);
     }
-    ThreadPool pool(static_cast<unsigned>(context.common.threads));
+    ThreadPool pool(context.threads());
     TrainRun run;
     const Model model = sums ? train_from_statistics(sums->sum, data, train, pool, context.progress, &run, sums->parts)
                              : parsnets::train(data, train, pool, context.progress, &run, &context.processes);
@@ -227,7 +221,7 @@ Command train_command() {
       output.json["svr_flops"] = run.flops;
       output.json["svr_bytes"] = run.bytes;
     }
-    warn(context, weak_rejection(model), output.json);
+    warn(context, weak_rejection(model));
     output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
     if (repeated) {
       output.json["like"] = repeated->compare(state->out, data);

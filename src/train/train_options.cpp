@@ -262,11 +262,12 @@ OptionTable train_option_table(TrainSettings& s) {
     for (const Option& option : of.options()) {
       if (table.find(option.name) != nullptr) continue;
       Option row = option;
-      row.assign = [families, name = option.name](std::string_view text) {
+      row.assign = [families, &s, name = option.name](std::string_view text) {
         std::optional<std::string> expected;
         for (const OptionTable& family : *families)
           if (const Option* own = family.find(name))
             if (auto wanted = own->assign(text); wanted && !expected) expected = std::move(wanted);
+        if (!expected) s.given.insert(name);
         return expected;
       };
       row.value = [families, &s, name = option.name] {
@@ -306,19 +307,25 @@ TrainOptions TrainSettings::options_of_method() const {
 }
 
 TrainOptions TrainSettings::options() const {
-  TrainOptions o = options_of_method();
-  const OptionTable own = train_option_table(o);
   std::string foreign;
-  for (const char* other : {"parsnets", "paper", "ridge"}) {
-    TrainSettings as_other = *this;
-    as_other.method = other;
-    for (const auto& [name, unused] : changed_options(as_other.options_of_method()))
-      if (own.find(name) == nullptr && foreign.find(option_name(name)) == std::string::npos)
-        foreign += (foreign.empty() ? "" : ", ") + option_name(name);
-  }
+  for (const auto& name : options_of_others())
+    if (given.contains(name)) foreign += (foreign.empty() ? "" : ", ") + option_name(name);
   if (!foreign.empty())
     throw Error(ErrorCode::usage, fmt::format("{} does not have {}", option_name("method", method), foreign));
-  return o;
+  return options_of_method();
+}
+
+std::vector<std::string> TrainSettings::options_of_others() const {
+  TrainOptions o = options_of_method();
+  OptionTable known = train_option_table(o);
+  std::vector<std::string> names;
+  for (const auto& family : method_families())
+    for (const Option& row : family.options.options()) {
+      if (known.find(row.name) != nullptr) continue;
+      names.push_back(row.name);
+      known.row(row);
+    }
+  return names;
 }
 
 void TrainSettings::set(const TrainOptions& o) {

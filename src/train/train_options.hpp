@@ -3,6 +3,7 @@
 // parameters, docs/options.md, model files and searches are read off them.
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +39,14 @@ struct TrainSettings {
   CalibrationOptions calibration;
   SearchOptions search;
   RunOptions run;
+  std::set<std::string> given;  ///< options of methods that were assigned by name, whatever the value
 
-  /// Those of the method. Throws usage naming the options that have been set and that the method does not have.
+  /// Those of the method. Throws usage naming the options that were given and that the method does not have.
   TrainOptions options() const;
   /// The same, but options of other methods are left out.
   TrainOptions options_of_method() const;
+  /// The options that only other methods have.
+  std::vector<std::string> options_of_others() const;
   void set(const TrainOptions& options);
 };
 /// A row per option of any method; an option that several methods have is set in all of them. Refers to `settings`.

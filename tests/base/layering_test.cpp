@@ -29,7 +29,6 @@ const std::set<std::string> kTestsOfSeveralFiles{
     "base/messages_test.cpp",         // the messages of all sources
     "cli/cli_test.cpp",               // what all commands have in common
     "cli/config_test.cpp",            // config files of all commands
-    "cli/data_test.cpp",              // the commands data_*.cpp
     "cli/eval_open_set_test.cpp",     // eval --unknown-classes
     "cli/memory_test.cpp",            // --memory-limit of all commands
     "cli/outputs_test.cpp",           // output files of all commands

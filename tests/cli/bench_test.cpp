@@ -8,27 +8,20 @@ namespace parsnets::test {
 
 namespace {
 
-nlohmann::json json_in(const std::filesystem::path& file) { return nlohmann::json::parse(read_text_file(file)); }
-
-std::vector<std::string> bench(const std::string& methods, const std::filesystem::path& out,
-                               const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words{"bench", "--data", kDemo, "--methods", methods, "--out", out.string(), "--quiet"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+Words bench(const std::string& methods, const fs::path& out, const Words& more = {}) {
+  return Words{"bench", "--data", kDemo, "--methods", methods, "--out", out.string(), "--quiet"} + more;
 }
 
 }  // namespace
 
 TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
   TempDir dir;
-  const std::string rows = (dir / "rows.csv").string();
+  const std::string rows = dir.file("rows.csv");
   write_text_file(rows, "method,data,ZSL,source\nmy|ne,demo,99.5,thesis\nother,elsewhere,1,\n");
-  const std::vector<std::string> command{"bench", "--data", kDemo, "--methods", "ridge", "--rows", rows, "--quiet"};
-  const auto text = run_cli(command);
-  ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find("| *my/ne* (thesis; own row, not measured here) | 99.5 | - |"), std::string::npos)
-      << text.out;
-  EXPECT_EQ(text.out.find("*other*"), std::string::npos) << text.out;
+  const Words command{"bench", "--data", kDemo, "--methods", "ridge", "--rows", rows, "--quiet"};
+  const auto text = run_ok(command);
+  EXPECT_TRUE(has(text.out, "| *my/ne* (thesis; own row, not measured here) | 99.5 | - |"));
+  EXPECT_FALSE(has(text.out, "*other*"));
   auto as_json = command;
   as_json.push_back("--json");
   const auto json = run_cli(as_json).json();
@@ -38,19 +31,18 @@ TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
 }
 
 TEST(CliBench, PublishedRowsKeepFeaturesAndSource) {
-  const auto json = run_cli({"bench", "--reference", "--json"}).json();
+  const auto json = run_json({"bench", "--reference"});
   EXPECT_GE(json["CUB"].size(), 20u);
   for (const auto& row : json["CUB"]) {
     EXPECT_FALSE(row["features"].get<std::string>().empty());
     EXPECT_FALSE(row["source"].get<std::string>().empty());
   }
   TempDir dir;
-  const std::string rows = (dir / "rows.json").string();
+  const std::string rows = dir.file("rows.json");
   write_text_file(rows, R"([{"method":"mine","data":"mnist","ZSL":12.5},{"method":"mine","data":"cub","ZSL":60}])");
-  const auto own = run_cli({"bench", "--reference", "--rows", rows});
-  EXPECT_EQ(own.exit_code, 0) << own.err;
-  EXPECT_NE(own.out.find("own row, not measured here"), std::string::npos) << own.out;
-  const auto all = run_cli({"bench", "--reference", "--rows", rows, "--json"}).json();
+  const auto own = run_ok({"bench", "--reference", "--rows", rows});
+  EXPECT_TRUE(has(own.out, "own row, not measured here"));
+  const auto all = run_json({"bench", "--reference", "--rows", rows});
   EXPECT_EQ(all["CUB"].size(), json["CUB"].size() + 1);
   EXPECT_EQ(all["CUB"].back()["own"], true);
   EXPECT_EQ(all["mnist"].size(), 1u);
@@ -59,15 +51,13 @@ TEST(CliBench, PublishedRowsKeepFeaturesAndSource) {
 TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  const auto result = run_cli(bench("ridge,scln:networks=16:active=17,eszsl", out));
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_NE(result.err.find("1 of 3 methods failed"), std::string::npos) << result.err;
-  EXPECT_NE(result.out.find("| ridge |"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("| scln:networks=16:active=17 (failed: "), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("| eszsl |"), std::string::npos) << result.out;
+  const auto result = run_error(bench("ridge,scln:networks=16:active=17,eszsl", out), 1, "1 of 3 methods failed");
+  EXPECT_TRUE(has(result.out, "| ridge |"));
+  EXPECT_TRUE(has(result.out, "| scln:networks=16:active=17 (failed: "));
+  EXPECT_TRUE(has(result.out, "| eszsl |"));
   const auto methods = json_in(out)["methods"];
   ASSERT_EQ(methods.size(), 3u);
-  EXPECT_NE(methods[1]["error"].get<std::string>().find("active"), std::string::npos) << methods[1]["error"];
+  EXPECT_TRUE(has(methods[1]["error"].get<std::string>(), "active")) << methods[1]["error"];
   EXPECT_TRUE(methods[1]["runs"].empty());
   for (const int done : {0, 2}) {
     EXPECT_FALSE(methods[done].contains("error"));
@@ -84,10 +74,9 @@ TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
   const auto kept = json_in(out);
   ASSERT_EQ(kept["methods"][0]["runs"].size(), 1u);
   EXPECT_EQ(kept["methods"][0]["method"], "ridge");
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) EXPECT_EQ(entry.path(), out);
+  for (const auto& entry : fs::directory_iterator(dir.path())) EXPECT_EQ(entry.path(), out);
 
-  const auto result = run_cli(bench("ridge,eszsl", out, {"--resume", "--seeds", "2"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  run_ok(bench("ridge,eszsl", out, {"--resume", "--seeds", "2"}));
   const auto methods = json_in(out)["methods"];
   ASSERT_EQ(methods.size(), 2u);
   ASSERT_EQ(methods[0]["runs"].size(), 2u);
@@ -99,9 +88,9 @@ TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
 TEST(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  run_ok(bench("ridge", out));
   const auto before = json_in(out)["methods"][0]["runs"][0];
-  ASSERT_EQ(run_cli(bench("ridge", out, {"--resume", "--lambda", "7"})).exit_code, 0);
+  run_ok(bench("ridge", out, {"--resume", "--lambda", "7"}));
   EXPECT_EQ(json_in(out)["methods"][0]["runs"][0]["options"]["lambda"], 7);
   EXPECT_EQ(json_in(out)["methods"][1]["runs"][0], before) << "other rows stay";
 }
@@ -109,8 +98,7 @@ TEST(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
 TEST(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  const auto result = run_cli(bench("ridge,eszsl,ridge:lambda=1", out, {"--seeds", "2", "--lambda", "1"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok(bench("ridge,eszsl,ridge:lambda=1", out, {"--seeds", "2", "--lambda", "1"}));
   const auto methods = json_in(out)["methods"];
   const auto &ridge = methods[0], &eszsl = methods[1], &same = methods[2];
   EXPECT_FALSE(ridge.contains("versus"));
@@ -126,43 +114,40 @@ TEST(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
               eszsl["summary"]["s"]["mean"].get<double>() - ridge["summary"]["s"]["mean"].get<double>(), 1e-9);
   EXPECT_EQ(same["versus"]["h"]["difference"], 0);
   EXPECT_EQ(same["versus"]["h"]["p"], 1);
-  EXPECT_NE(result.out.find("95 % intervals over classes and samples"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("difference from ridge"), std::string::npos) << result.out;
+  EXPECT_TRUE(has(result.out, "95 % intervals over classes and samples"));
+  EXPECT_TRUE(has(result.out, "difference from ridge"));
 }
 
 TEST(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  run_ok(bench("ridge", out));
   auto file = nlohmann::ordered_json::parse(read_text_file(out));  // the order of options tells rows apart
   auto& row = file["methods"][0];
   row.erase("intervals");
   for (const char* key : {"correct", "intervals"}) row["runs"][0].erase(key);
   const nlohmann::json old_run = row["runs"][0];
   write_text_file(out, file.dump());
-  const auto result = run_cli(bench("ridge,eszsl", out, {"--resume"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok(bench("ridge,eszsl", out, {"--resume"}));
   const auto methods = json_in(out)["methods"];
   EXPECT_EQ(methods[0]["runs"][0], old_run);
   EXPECT_FALSE(methods[0].contains("intervals"));
   EXPECT_TRUE(methods[1].contains("intervals"));
   EXPECT_FALSE(methods[1].contains("versus"));
-  EXPECT_EQ(result.out.find("difference from"), std::string::npos) << result.out;
+  EXPECT_FALSE(has(result.out, "difference from"));
 }
 
 TEST(CliBench, ResumeRefusesAFileOfOtherData) {
   TempDir dir;
   const auto out = dir / "runs.json";
-  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--resume"}).exit_code, 2) << "without --out";
+  run_error({"bench", "--data", kDemo, "--resume"}, 2);  // without --out
   write_text_file(out, "{\"methods\": 3}\n");
-  EXPECT_EQ(run_cli(bench("ridge", out, {"--resume"})).exit_code, 3);
-  ASSERT_EQ(run_cli(bench("ridge", out)).exit_code, 0);
+  run_error(bench("ridge", out, {"--resume"}), 3);
+  run_ok(bench("ridge", out));
   auto other = json_in(out);
   other["checksum"] = "00000000";
   write_text_file(out, other.dump());
-  const auto result = run_cli(bench("ridge", out, {"--resume"}));
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("checksum"), std::string::npos) << result.err;
+  run_error(bench("ridge", out, {"--resume"}), 3, "checksum");
 }
 
 }  // namespace parsnets::test

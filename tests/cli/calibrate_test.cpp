@@ -12,12 +12,10 @@ namespace {
 
 struct CalibratedDemo {
   TempDir dir;
-  std::string model = (dir / "m.safetensors").string();
-  CalibratedDemo() { EXPECT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0); }
-  CliResult calibrate(std::vector<std::string> more) const {
-    std::vector<std::string> arguments{"calibrate", "--model", model, "--data", kDemo, "--quiet"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_cli(arguments);
+  std::string model = dir.file("m.safetensors");
+  CalibratedDemo() { train_demo(model); }
+  CliResult calibrate(Words more) const {
+    return run_cli(Words{"calibrate", "--model", model, "--data", kDemo, "--quiet"} + more);
   }
 };
 
@@ -25,9 +23,8 @@ struct CalibratedDemo {
 
 TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
   const CalibratedDemo demo;
-  const std::string out = (demo.dir / "open.safetensors").string(), before = read_text_file(demo.model);
-  const auto result = demo.calibrate({"--false-accept", "10%", "--out", out, "--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string out = demo.dir.file("open.safetensors"), before = read_text_file(demo.model);
+  const auto result = expect_ok(demo.calibrate({"--false-accept", "10%", "--out", out, "--json"}));
   const auto rejection = result.json()["rejection"];
   EXPECT_EQ(rejection["false_accept"], 10);
   EXPECT_EQ(rejection["classes"], 8);
@@ -39,31 +36,24 @@ TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
   const Model model = load_model(out);
   EXPECT_EQ(model.rejection.false_accept, 0.1);
   EXPECT_FALSE(model.sets.empty());
-  const auto text = demo.calibrate({});
-  ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find(" % of unknown samples (target: 5 %; 95 % interval over 8 held-out classes: "),
-            std::string::npos)
-      << text.out;
-  EXPECT_NE(text.out.find("price: rejects"), std::string::npos) << text.out;
+  const auto text = expect_ok(demo.calibrate({}));
+  EXPECT_TRUE(has(text.out, " % of unknown samples (target: 5 %; 95 % interval over 8 held-out classes: "));
+  EXPECT_TRUE(has(text.out, "price: rejects"));
   EXPECT_EQ(load_model(demo.model).rejection.false_accept, 0.05);  // in place
 }
 
 TEST(CliCalibrate, ThePriceStaysWithTheModelAndWeakRejectionIsWarnedOf) {
   const CalibratedDemo demo;
-  const auto result = demo.calibrate({"--false-accept", "5%", "--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = expect_ok(demo.calibrate({"--false-accept", "5%", "--json"}));
   const auto measured = result.json()["rejection"];
-  const auto info = run_cli({"info", demo.model, "--json"}).json()["rejection"];
+  const auto info = run_json({"info", demo.model})["rejection"];
   for (const char* key : {"rejected_seen", "rejected_unseen", "auroc"})
     EXPECT_EQ(info[key].get<double>(), measured[key].get<double>() / 100) << key;
-  EXPECT_NE(run_cli({"info", demo.model}).out.find("rejection: to accept 5 % of unknown samples; rejects "),
-            std::string::npos);
+  EXPECT_TRUE(has(run_cli({"info", demo.model}).out, "rejection: to accept 5 % of unknown samples; rejects "));
 
-  const std::string features = kDemo + "/features.npy", out = (demo.dir / "p.csv").string();
-  const auto predict = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments{"predict", "--model", demo.model, "--input", features, "--out", out};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_cli(arguments);
+  const std::string features = kDemo + "/features.npy", out = demo.dir.file("p.csv");
+  const auto predict = [&](Words more) {
+    return run_cli(Words{"predict", "--model", demo.model, "--input", features, "--out", out} + more);
   };
   Model model = load_model(demo.model);
   for (const auto& [auroc, rejected, weak] : {std::tuple{60.0, 10.0, true}, {61.0, 50.0, false}, {90.0, 50.5, true}}) {
@@ -71,11 +61,10 @@ TEST(CliCalibrate, ThePriceStaysWithTheModelAndWeakRejectionIsWarnedOf) {
     model.record.rejection->rejected_seen = 5;
     model.record.rejection->rejected_unseen = rejected;
     save_model(model, demo.model);
-    const auto told = predict({"--reject", "--json"});
-    ASSERT_EQ(told.exit_code, 0) << told.err;
+    const auto told = expect_ok(predict({"--reject", "--json"}));
     EXPECT_EQ(told.err.find("warning: rejection hardly works for this model: ") != std::string::npos, weak) << told.err;
     EXPECT_EQ(told.json().contains("warnings"), weak) << auroc << " " << rejected;
-    EXPECT_EQ(predict({}).err.find("rejection"), std::string::npos);  // it was not asked for
+    EXPECT_FALSE(has(predict({}).err, "rejection"));  // it was not asked for
   }
 }
 
@@ -83,8 +72,7 @@ TEST(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {
   const CalibratedDemo demo;  // its features have a mean near 0: a zero vector is near the centre of all classes
   ASSERT_EQ(demo.calibrate({"--false-accept", "20%"}).exit_code, 0);
   const auto result =
-      run_cli({"eval", "--model", demo.model, "--data", kDemo, "--unknown-classes", "halves", "--json", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+      run_ok({"eval", "--model", demo.model, "--data", kDemo, "--unknown-classes", "halves", "--json", "--quiet"});
   std::size_t found = 0;
   const auto told = result.json();
   for (const auto& kind : told["open_set"]["no_class"])
@@ -98,10 +86,9 @@ TEST(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {
 TEST(CliCalibrate, TrainingWithTheSameRateWritesTheSameRejection) {
   const CalibratedDemo demo;
   ASSERT_EQ(demo.calibrate({"--false-accept", "20%"}).exit_code, 0);
-  const std::string trained = (demo.dir / "t.safetensors").string();
-  const auto result = run_cli({"train", "--data", kDemo, "--out", trained, "--false-accept", "0.2", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("of unknown samples (target: 20 %"), std::string::npos) << result.out;
+  const std::string trained = demo.dir.file("t.safetensors");
+  const auto result = run_ok({"train", "--data", kDemo, "--out", trained, "--false-accept", "0.2", "--quiet"});
+  EXPECT_TRUE(has(result.out, "of unknown samples (target: 20 %"));
   EXPECT_EQ(load_model(trained).rejection, load_model(demo.model).rejection);
   EXPECT_EQ(load_model(trained).sets, load_model(demo.model).sets);
 }
@@ -111,12 +98,10 @@ TEST(CliCalibrate, ImpossibleRequestsAreRefusedAndLeaveTheModel) {
   const std::string before = read_text_file(demo.model);
   for (const char* share : {"0", "0%", "100%", "1.5", "five"})
     EXPECT_EQ(demo.calibrate({"--false-accept", share}).exit_code, 2) << share;
-  EXPECT_EQ(run_cli({"calibrate", "--model", demo.model}).exit_code, 2);
-  const std::string other = (demo.dir / "other").string();
-  ASSERT_EQ(run_cli({"data", "synth", other, "--samples", "400", "--quiet"}).exit_code, 0);
-  const auto wrong = run_cli({"calibrate", "--model", demo.model, "--data", other});
-  EXPECT_EQ(wrong.exit_code, 3);
-  EXPECT_NE(wrong.err.find("what the model was trained with"), std::string::npos) << wrong.err;
+  run_error({"calibrate", "--model", demo.model}, 2);
+  const std::string other = demo.dir.file("other");
+  run_ok({"data", "synth", other, "--samples", "400", "--quiet"});
+  run_error({"calibrate", "--model", demo.model, "--data", other}, 3, "what the model was trained with");
   EXPECT_TRUE(same_bytes(before, read_text_file(demo.model)));
 }
 

@@ -15,14 +15,12 @@ namespace parsnets::test {
 namespace {
 
 std::string demo_model_in(const TempDir& dir) {
-  const std::string model = (dir / "m.safetensors").string();
-  const auto result = run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--quiet"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string model = train_demo(dir.file("m.safetensors"), {"--method", "ridge"});
   return model;
 }
 
 /// A table that gives class `name` the attributes of the demo set's first class.
-void write_class_table(const std::filesystem::path& file, const std::string& name) {
+void write_class_table(const fs::path& file, const std::string& name) {
   const std::string demo = read_text_file(kDemo + "/attributes.csv");
   const auto header_end = demo.find('\n') + 1, row_end = demo.find('\n', header_end);
   const std::string row = demo.substr(header_end, row_end - header_end);
@@ -34,32 +32,28 @@ void write_class_table(const std::filesystem::path& file, const std::string& nam
 TEST(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
   TempDir dir;
   const std::string model = demo_model_in(dir);
-  const auto change = [&](const std::vector<std::string>& arguments) {
-    const auto result = run_cli(arguments);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-  };
+  const auto change = [&](const Words& arguments) { run_ok(arguments); };
   constexpr int kRounds = 50;
   std::set<std::string> expected;
   for (const auto& name : load_model(model).classes.names) expected.insert(name);
   for (int round = 0; round < kRounds; ++round) {
     std::vector<std::thread> changes;
     for (const char* side : {"left", "right"}) {
-      const std::string name = side + std::to_string(round), table = (dir / side).string();
+      const std::string name = side + std::to_string(round), table = dir.file(side);
       write_class_table(table, name);
       expected.insert(name);
-      changes.emplace_back(change, std::vector<std::string>{"classes", "add", "--model", model, "--attributes", table});
+      changes.emplace_back(change, Words{"classes", "add", "--model", model, "--attributes", table});
     }
     if (round > 0) {
       const std::string earlier = "left" + std::to_string(round - 1);
       expected.erase(earlier);
-      changes.emplace_back(change,
-                           std::vector<std::string>{"classes", "remove", "--model", model, "--classes", earlier});
+      changes.emplace_back(change, Words{"classes", "remove", "--model", model, "--classes", earlier});
     }
     for (auto& one : changes) one.join();
   }
   const auto names = load_model(model).classes.names;
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+  for (const auto& entry : fs::directory_iterator(dir.path()))
     EXPECT_TRUE(entry.path() == model || entry.path().filename() == "left" || entry.path().filename() == "right")
         << entry.path() << " was left";
 }
@@ -68,27 +62,23 @@ TEST(CliClasses, NoClassIsCalledUnknown) {
   TempDir dir;
   const std::string model = demo_model_in(dir), before = read_text_file(model);
   write_class_table(dir / "t.csv", "unknown");
-  const auto result = run_cli({"classes", "add", "--model", model, "--attributes", (dir / "t.csv").string()});
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("reserved for samples of no class"), std::string::npos) << result.err;
+  run_error({"classes", "add", "--model", model, "--attributes", dir.file("t.csv")}, 3,
+            "reserved for samples of no class");
   EXPECT_EQ(read_text_file(model), before);
 }
 
 TEST(CliClasses, MistypedClassesGetASuggestion) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), examples = (dir / "x.csv").string(),
-                    labels = (dir / "y.csv").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--quiet"}).exit_code, 0);
+  const std::string model = dir.file("m.safetensors"), examples = dir.file("x.csv"), labels = dir.file("y.csv");
+  train_demo(model);
   const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
   write_csv(examples, MatrixView<const float>(features.data(), 2, features.cols()));
   write_text_file(labels, "otter\nottter\n");
   write_class_table(dir / "t.csv", "otter");
-  const std::string table = (dir / "t.csv").string();
-  const auto says = [&](std::vector<std::string> words, const std::string& part) {
+  const std::string table = dir.file("t.csv");
+  const auto says = [&](Words words, const std::string& part) {
     words.insert(words.end(), {"--model", model});
-    const auto result = run_cli(words);
-    EXPECT_EQ(result.exit_code, 3) << words[1];
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    run_error(words, 3, part);
   };
   says({"classes", "teach", "dere", "--input", examples},
        "none of that name; check the names of the model's classes; did you mean 'deer'?");
@@ -103,7 +93,7 @@ TEST(CliClasses, MistypedClassesGetASuggestion) {
 
 TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
   TempDir dir;
-  const std::string model = demo_model_in(dir), table = (dir / "many.csv").string();
+  const std::string model = demo_model_in(dir), table = dir.file("many.csv");
   write_class_table(table, "x");
   std::string text = read_text_file(table);
   const auto header_end = text.find('\n') + 1;
@@ -111,8 +101,7 @@ TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
   text.resize(header_end);
   for (int c = 0; c < 100'000; ++c) text += "new" + std::to_string(c) + values;
   write_text_file(table, text);
-  const auto result = run_cli({"classes", "add", "--model", model, "--attributes", table, "--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok({"classes", "add", "--model", model, "--attributes", table, "--json"});
   EXPECT_EQ(result.json()["classes"], 100'010);
 }
 

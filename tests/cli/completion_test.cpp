@@ -17,40 +17,32 @@ int shell_status(const std::string& line) { return exit_code_of(std::system(line
 TEST(CliCompletion, EveryShellGetsEveryCommandAndOptionWithItsDescription) {
   const std::string zsh = run_cli({"completion", "zsh"}).out, fish = run_cli({"completion", "fish"}).out;
   EXPECT_TRUE(zsh.starts_with("#compdef parsnets\n"));
-  EXPECT_NE(zsh.find("'predict:predict the classes of new samples, with confidences'"), std::string::npos);
-  EXPECT_NE(zsh.find("'inspect:"), std::string::npos);
-  EXPECT_NE(zsh.find("'--among[candidate classes]:among:(all seen unseen)'"), std::string::npos);
-  EXPECT_NE(zsh.find("'--grid[grid to search instead of the method'\\''s own"), std::string::npos);
-  EXPECT_NE(zsh.find("'1::SHELL:(bash zsh fish)'"), std::string::npos);
-  EXPECT_NE(fish.find("'__parsnets_after \\'data\\'' -a inspect -d '"), std::string::npos);
-  EXPECT_NE(fish.find("'__parsnets_after \\'predict\\'' -l among -d 'candidate classes' -x -a 'all seen unseen'\n"),
-            std::string::npos);
-  EXPECT_NE(fish.find("'__parsnets_after \\'predict\\'' -l model -d 'model file or device file' -r -F\n"),
-            std::string::npos);
+  EXPECT_TRUE(has(zsh, "'predict:predict the classes of new samples, with confidences'"));
+  EXPECT_TRUE(has(zsh, "'inspect:"));
+  EXPECT_TRUE(has(zsh, "'--among[candidate classes]:among:(all seen unseen)'"));
+  EXPECT_TRUE(has(zsh, "'--grid[grid to search instead of the method'\\''s own"));
+  EXPECT_TRUE(has(zsh, "'1::SHELL:(bash zsh fish)'"));
+  EXPECT_TRUE(has(fish, "'__parsnets_after \\'data\\'' -a inspect -d '"));
+  EXPECT_TRUE(has(fish, "'__parsnets_after \\'predict\\'' -l among -d 'candidate classes' -x -a 'all seen unseen'\n"));
+  EXPECT_TRUE(has(fish, "'__parsnets_after \\'predict\\'' -l model -d 'model file or device file' -r -F\n"));
   const std::string options = read_text_file(std::string(PARSNETS_SOURCE_DIR) + "/docs/options.md");
   std::size_t count = 0;
   for (std::size_t at = options.find("| `--"); at != std::string::npos; at = options.find("| `--", at + 1), ++count) {
     const std::string name = options.substr(at + 5, options.find('`', at + 3) - at - 5);
-    EXPECT_NE(zsh.find("'--" + name + "["), std::string::npos) << name;
-    EXPECT_NE(fish.find(" -l " + name + " -d "), std::string::npos) << name;
+    EXPECT_TRUE(has(zsh, "'--" + name + "[")) << name;
+    EXPECT_TRUE(has(fish, " -l " + name + " -d ")) << name;
   }
   EXPECT_GT(count, 100u);
 }
 
-TEST(CliCompletion, BashTakesItsScript) {
+TEST(CliCompletion, BashTakesItsScriptAndOffersCommandsOptionsAndChoices) {
   TempDir dir;
   write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
   EXPECT_EQ(shell_status("bash -n " + shell_quoted(dir / "c")), 0);
-}
-
-TEST(CliCompletion, BashOffersCommandsOptionsAndChoices) {
-  TempDir dir;
-  write_text_file(dir / "c", run_cli({"completion", "bash"}).out);
   const auto complete = [&](const std::string& words) {
     const std::string script = ". " + shell_quoted(dir / "c") + "; COMP_WORDS=(" + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _parsnets; echo ${COMPREPLY[@]}";
-    const int status = std::system(("bash -c " + shell_quoted(script) + " > " + shell_quoted(dir / "o")).c_str());
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(shell_status("bash -c " + shell_quoted(script) + " > " + shell_quoted(dir / "o")), 0);
     return read_text_file(dir / "o");
   };
   EXPECT_EQ(complete("parsnets doc"), "doctor docs\n");
@@ -75,9 +67,9 @@ TEST(CliCompletion, ZshTakesItsScript) {
                       "words=(parsnets classes t) CURRENT=3\n_parsnets\n");
   ASSERT_EQ(shell_status("zsh -f " + shell_quoted(dir / "t") + " > " + shell_quoted(dir / "o")), 0);
   const std::string said = read_text_file(dir / "o");
-  EXPECT_NE(said.find("\n--format["), std::string::npos) << said;
-  EXPECT_NE(said.find("\nteach:"), std::string::npos) << said;
-  EXPECT_EQ(said.find("--semantic-weights"), std::string::npos) << "an option of train";
+  EXPECT_TRUE(has(said, "\n--format["));
+  EXPECT_TRUE(has(said, "\nteach:"));
+  EXPECT_FALSE(has(said, "--semantic-weights")) << "an option of train";
 }
 
 TEST(CliCompletion, FishTakesItsScript) {
@@ -90,7 +82,7 @@ TEST(CliCompletion, FishTakesItsScript) {
         shell_quoted("source " + shell_quoted(dir / "p.fish") + "; complete -C " + shell_quoted(line)) + " > " +
         shell_quoted(dir / "o");
     EXPECT_EQ(shell_status(command), 0);
-    return std::filesystem::file_size(dir / "o") == 0 ? std::string() : read_text_file(dir / "o");
+    return fs::file_size(dir / "o") == 0 ? std::string() : read_text_file(dir / "o");
   };
   EXPECT_EQ(shell_status("fish --no-execute " + shell_quoted(dir / "p.fish")), 0);
   EXPECT_EQ(complete("parsnets docto").substr(0, 7), "doctor\t");

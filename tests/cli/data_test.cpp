@@ -14,7 +14,7 @@ namespace parsnets::test {
 TEST(CliData, InspectReportsCubAsItIs) {
   const auto folder = shared_data("CUB");
   if (!folder) GTEST_SKIP() << kNoSharedData;
-  const auto json = run_cli({"data", "inspect", *folder, "--features", "res50", "--json"}).json();
+  const auto json = run_json({"data", "inspect", *folder, "--features", "res50"});
   EXPECT_EQ(json["samples"], 11788);
   EXPECT_EQ(json["dimensions"], 2048);
   EXPECT_EQ(json["attributes"], 312);
@@ -33,7 +33,7 @@ TEST(CliData, InspectReportsCubAsItIs) {
 TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
   const auto folder = shared_data("AWA1-handmade");
   if (!folder) GTEST_SKIP() << kNoSharedData;
-  const auto json = run_cli({"data", "inspect", *folder, "--json"}).json();
+  const auto json = run_json({"data", "inspect", *folder});
   EXPECT_EQ(json["samples"], 30475);
   EXPECT_EQ(json["dimensions"], 1024);
   EXPECT_EQ(json["seen_classes"], 40);
@@ -44,59 +44,51 @@ TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
 TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   TempDir dir;
   const std::string folder = dir.path().string();
-  ASSERT_EQ(run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"}).exit_code,
-            0);
+  run_ok({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"});
   const std::string before = read_text_file(dir / "split.json");
-  EXPECT_EQ(run_cli({"data", "split", folder}).exit_code, 2);
+  run_error({"data", "split", folder}, 2);
   EXPECT_TRUE(same_bytes(read_text_file(dir / "split.json"), before));
-  std::filesystem::remove(dir / "split.json");
-  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "3", "--seed", "4"}).exit_code, 0);
+  fs::remove(dir / "split.json");
+  run_ok({"data", "split", folder, "--unseen", "3", "--seed", "4"});
   const std::string made = read_text_file(dir / "split.json");
-  EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 3);
-  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "3", "--seed", "4", "--force"}).exit_code, 0);
+  EXPECT_EQ(run_json({"data", "inspect", folder})["unseen_classes"], 3);
+  run_ok({"data", "split", folder, "--unseen", "3", "--seed", "4", "--force"});
   EXPECT_TRUE(same_bytes(read_text_file(dir / "split.json"), made));
-  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "class001,class005", "--force"}).exit_code, 0);
-  EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
-  EXPECT_EQ(run_cli({"data", "split", folder, "--unseen", "class001,unicorn", "--force"}).exit_code, 2);
+  run_ok({"data", "split", folder, "--unseen", "class001,class005", "--force"});
+  EXPECT_EQ(run_json({"data", "inspect", folder})["unseen_classes"], 2);
+  run_error({"data", "split", folder, "--unseen", "class001,unicorn", "--force"}, 2);
 }
 
 TEST(CliData, NamesWithCommasAreGivenInQuotes) {
   TempDir dir;
-  const std::string folder = dir.path().string(), model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"}).exit_code,
-            0);
+  const std::string folder = dir.path().string(), model = dir.file("m.safetensors");
+  run_ok({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"});
   CsvTable table = read_csv(dir / "attributes.csv", true);
   table.rows[0][0] = "bear, brown";
   write_csv(dir / "attributes.csv", table);
-  std::filesystem::remove(dir / "split.json");
+  fs::remove(dir / "split.json");
   const std::string names = "\"bear, brown\",class002";
-  const auto split = run_cli({"data", "split", folder, "--unseen", names});
-  ASSERT_EQ(split.exit_code, 0) << split.err;
-  EXPECT_EQ(run_cli({"data", "inspect", folder, "--json"}).json()["unseen_classes"], 2);
-  ASSERT_EQ(run_cli({"train", "--data", folder, "--out", model, "--method", "ridge"}).exit_code, 0);
-  const auto removed = run_cli({"classes", "remove", "--model", model, "--classes", names});
-  EXPECT_EQ(removed.exit_code, 0) << removed.err;
-  const auto added =
-      run_cli({"classes", "add", "--model", model, "--attributes", folder + "/attributes.csv", "--classes", names});
-  EXPECT_EQ(added.exit_code, 0) << added.err;
+  run_ok({"data", "split", folder, "--unseen", names});
+  EXPECT_EQ(run_json({"data", "inspect", folder})["unseen_classes"], 2);
+  run_ok({"train", "--data", folder, "--out", model, "--method", "ridge"});
+  run_ok({"classes", "remove", "--model", model, "--classes", names});
+  run_ok({"classes", "add", "--model", model, "--attributes", folder + "/attributes.csv", "--classes", names});
 }
 
 TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
   TempDir dir;
-  const std::string demo = (dir / "demo").string(), mat = (dir / "mat").string(), back = (dir / "back").string();
-  std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", demo,
-                        std::filesystem::copy_options::recursive);
-  auto split = nlohmann::json::parse(read_text_file(demo + "/split.json"));
+  const std::string demo = dir.file("demo"), mat = dir.file("mat"), back = dir.file("back");
+  fs::copy(kDemo, demo, kRecursive);
+  auto split = json_in(demo + "/split.json");
   split.erase("val_classes");
   write_text_file(demo + "/split.json", split.dump());
   save_xlsa17(load_dataset(demo), mat);
-  ASSERT_EQ(run_cli({"data", "convert", mat, back, "--format", "npy"}).exit_code, 0);
+  run_ok({"data", "convert", mat, back, "--format", "npy"});
   std::vector<std::string> results;
   for (const auto& folder : {demo, mat, back}) {
     const std::string model = folder + ".safetensors";
-    const auto trained = run_cli({"train", "--data", folder, "--out", model, "--method", "ridge", "--json"});
-    ASSERT_EQ(trained.exit_code, 0) << trained.err;
-    const auto info = run_cli({"info", model, "--json"}).json();
+    const auto trained = run_ok({"train", "--data", folder, "--out", model, "--method", "ridge", "--json"});
+    const auto info = run_json({"info", model});
     const auto predicted = run_cli({"predict", "--model", model, "--input", demo + "/features.npy", "--json"});
     results.push_back(fmt::format("{:.17g} {:.17g} {} {}", info["gamma"].get<double>(),
                                   info["temperature"].get<double>(), trained.json()["record"]["validation"].dump(),
@@ -108,14 +100,13 @@ TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
 
 TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
   TempDir dir;
-  const std::string demo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
-  auto lists = run_cli({"data", "inspect", demo, "--json"}).json()["split"]["lists"];
+  const std::string demo = kDemo;
+  auto lists = run_json({"data", "inspect", demo})["split"]["lists"];
   for (const std::string format : {"mat5", "mat73", "npz", "csv"}) {
-    const std::string from = (dir / format).string(), out = (dir / "out").string();
+    const std::string from = dir.file(format), out = dir.file("out");
     save_as(load_dataset(demo), from, format);
-    const auto result = run_cli({"data", "convert", from, out});
-    ASSERT_EQ(result.exit_code, 0) << result.err;
-    auto converted = run_cli({"data", "inspect", out, "--json"}).json();
+    run_ok({"data", "convert", from, out});
+    auto converted = run_json({"data", "inspect", out});
     for (const char* name : {"trainval", "test_seen", "test_unseen", "train", "val"})
       EXPECT_EQ(converted["split"]["lists"][name]["crc32"], lists[name]["crc32"]) << format << " " << name;
   }
@@ -124,11 +115,11 @@ TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
 TEST(CliData, AFailedConversionLeavesNothingHalfWritten) {
   TempDir dir;
   write_text_file(dir / "attributes.csv", "class,a\nx,1\ny,2\n");
-  std::filesystem::create_directory(dir / "out");
+  fs::create_directory(dir / "out");
   write_text_file(dir / "out" / "features.npy", "precious");
-  EXPECT_EQ(run_cli({"data", "convert", (dir / "missing").string(), (dir / "out").string()}).exit_code, 3);
+  run_error({"data", "convert", dir.file("missing"), dir.file("out")}, 3);
   EXPECT_TRUE(same_bytes(read_text_file(dir / "out" / "features.npy"), "precious"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "out"), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
 }
 
 TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
@@ -138,12 +129,12 @@ TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
     GTEST_SKIP() << "PYTHON3 WITH NUMPY, SCIPY AND H5PY NOT FOUND";
   const auto corpus = dir / "corpus";
   ASSERT_EQ(std::system(("/usr/bin/python3 " + script + " " + corpus.string()).c_str()), 0);
-  const auto manifest = nlohmann::json::parse(read_text_file(corpus / "manifest.json"));
+  const auto manifest = json_in(corpus / "manifest.json");
   ASSERT_GE(manifest.size(), 40u);
   for (const auto& entry : manifest) {
     SCOPED_TRACE(entry["name"].get<std::string>());
     if (entry.value("skip_if_root", false) && ::geteuid() == 0) continue;
-    std::vector<std::string> arguments{"data", "inspect", (corpus / entry["path"].get<std::string>()).string()};
+    Words arguments{"data", "inspect", (corpus / entry["path"].get<std::string>()).string()};
     for (const auto& a : entry["args"]) arguments.push_back(a);
       // 2 GB of address space is far above what any of these small files may ask for; sanitizers need more of it.
 #ifdef PARSNETS_SANITIZED
@@ -152,9 +143,9 @@ TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
     const auto result = run_cli(arguments, "ulimit -v 2000000;");
 #endif
     EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
     for (const auto& part : entry["must_mention"])
-      EXPECT_NE(result.err.find(part.get<std::string>()), std::string::npos) << part << " not in: " << result.err;
+      EXPECT_TRUE(has(result.err, part.get<std::string>())) << part << " not in: ";
   }
 }
 

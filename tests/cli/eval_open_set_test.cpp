@@ -10,7 +10,7 @@ namespace {
 /// Two models of the demo set, one of which rejects samples by their score.
 struct Models {
   Models() {
-    EXPECT_EQ(run_cli({"train", "--data", kDemo, "--out", plain, "--quiet"}).exit_code, 0);
+    train_demo(plain);
     Model model = load_model(plain);
     for (auto& weights : model.rejection.weights) weights[0] = 1;
     model.rejection.range[0].fill(-1e6f);
@@ -19,15 +19,13 @@ struct Models {
     model.rejection.false_accept = 0.1;
     save_model(model, rejecting);
   }
-  CliResult run(std::vector<std::string> more, bool can_reject = true, const std::string& unknown = "halves") const {
-    std::vector<std::string> command{
-        "eval", "--model", can_reject ? rejecting : plain, "--data", kDemo, "--unknown-classes", unknown};
-    command.insert(command.end(), more.begin(), more.end());
-    return run_cli(command);
+  CliResult run(Words more, bool can_reject = true, const std::string& unknown = "halves") const {
+    return run_cli(
+        Words{"eval", "--model", can_reject ? rejecting : plain, "--data", kDemo, "--unknown-classes", unknown} + more);
   }
 
   TempDir dir;
-  const std::string plain = (dir / "plain.safetensors").string(), rejecting = (dir / "rejecting.safetensors").string();
+  const std::string plain = dir.file("plain.safetensors"), rejecting = dir.file("rejecting.safetensors");
 };
 
 const Models& models() {
@@ -42,11 +40,11 @@ TEST(CliEvalOpenSet, FiguresStandApart) {
   ASSERT_EQ(text.exit_code, 0) << text.err;
   for (const char* part : {"AUROC", "known score", "largest softmax", "known, seen classes", "known, unseen classes",
                            "\nunknown ", "gaussian", "in two turns, 1 and 1", "10 % of unknown"})
-    EXPECT_TRUE(has(text.out, part)) << part << '\n' << text.out;
-  EXPECT_FALSE(has(text.out, "ZSL")) << text.out;
-  const std::string out = (models().dir / "open.json").string();
+    EXPECT_TRUE(has(text.out, part)) << part << '\n';
+  EXPECT_FALSE(has(text.out, "ZSL"));
+  const std::string out = models().dir.file("open.json");
   const auto json = models().run({"--json", "--out", out}).json();
-  EXPECT_EQ(json, nlohmann::json::parse(read_text_file(out)));
+  EXPECT_EQ(json, json_in(out));
   for (const char* key : {"zsl", "gzsl", "per_class", "intervals"}) EXPECT_FALSE(json.contains(key)) << key;
   const auto& open_set = json["open_set"];
   EXPECT_EQ(open_set["turns"].size(), 2u);
@@ -63,25 +61,22 @@ TEST(CliEvalOpenSet, UnknownClassesAreNamedOrAll) {
   EXPECT_EQ(all["turns"], nlohmann::json::parse(R"([["deer", "truck"]])"));
   EXPECT_TRUE(all["known_unseen"]["accepted"].is_null());
   const auto text = models().run({}, true, "all");
-  EXPECT_TRUE(has(text.out, "2 unseen classes left out")) << text.out;
-  EXPECT_FALSE(has(text.out, "known, unseen classes")) << text.out;
+  EXPECT_TRUE(has(text.out, "2 unseen classes left out"));
+  EXPECT_FALSE(has(text.out, "known, unseen classes"));
   const auto misspelt = models().run({}, true, "trck");
   EXPECT_EQ(misspelt.exit_code, 3);
-  EXPECT_TRUE(has(misspelt.err, "did you mean 'truck'")) << misspelt.err;
+  EXPECT_TRUE(has(misspelt.err, "did you mean 'truck'"));
 }
 
 TEST(CliEvalOpenSet, WhatDoesNotGoTogetherIsRefused) {
   const auto plain = models().run({}, false);
   EXPECT_EQ(plain.exit_code, 2);
-  EXPECT_TRUE(has(plain.err, "--false-accept")) << plain.err;
-  for (const std::vector<std::string>& more :
-       {std::vector<std::string>{"--few-shot", "1"}, {"--transductive", "mixed"}, {"--per-class"}})
+  EXPECT_TRUE(has(plain.err, "--false-accept"));
+  for (const Words& more : {Words{"--few-shot", "1"}, {"--transductive", "mixed"}, {"--per-class"}})
     EXPECT_EQ(models().run(more).exit_code, 2) << more[0];
-  const std::string device = (models().dir / "m.pnrt").string();
-  ASSERT_EQ(run_cli({"export", "--model", models().plain, "--out", device, "--quiet"}).exit_code, 0);
-  const auto on_device = run_cli({"eval", "--model", device, "--data", kDemo, "--unknown-classes", "all"});
-  EXPECT_EQ(on_device.exit_code, 2);
-  EXPECT_TRUE(has(on_device.err, "device file")) << on_device.err;
+  const std::string device = models().dir.file("m.pnrt");
+  run_ok({"export", "--model", models().plain, "--out", device, "--quiet"});
+  run_error({"eval", "--model", device, "--data", kDemo, "--unknown-classes", "all"}, 2, "device file");
 }
 
 }  // namespace parsnets::test

@@ -15,9 +15,6 @@ namespace parsnets::test {
 
 namespace {
 
-namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
 /// Folders of photographs, a table of classes, and a network of which the features are the pixels.
 class ExtractCommand : public testing::Test {
  protected:
@@ -31,22 +28,15 @@ class ExtractCommand : public testing::Test {
   static std::string class_of(unsigned i) { return std::array{"bear", "deer", "frog"}[i % 3]; }
   /// The preprocessing file of the network.
   void expects(const std::string& json) const { write_text_file(dir_ / "network.json", json); }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+  std::string at(const std::string& name) const { return dir_.file(name); }
   Words words(const std::string& out, const Words& more = {}) const {
-    Words all{"extract", "--images", at("photos"), "--backbone", at("network.onnx"), "--out", at(out)};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return Words{"extract", "--images", at("photos"), "--backbone", at("network.onnx"), "--out", at(out)} + more;
   }
   std::map<std::string, std::string> files(const std::string& out) const {
     std::map<std::string, std::string> contents;
     for (const auto& entry : fs::directory_iterator(dir_ / out))
       contents[entry.path().filename().string()] = read_text_file(entry.path());
     return contents;
-  }
-  void expect_error(const Words& arguments, int code, const std::string& text) const {
-    const auto result = run_cli(arguments);
-    EXPECT_EQ(result.exit_code, code) << result.err;
-    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
   }
 
   TempDir dir_;
@@ -55,8 +45,7 @@ class ExtractCommand : public testing::Test {
 }  // namespace
 
 TEST_F(ExtractCommand, FromPhotographsToAModel) {
-  const auto result = run_cli(words("data", {"--attributes", at("classes.csv"), "--json"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok(words("data", {"--attributes", at("classes.csv"), "--json"}));
   const auto json = result.json();
   EXPECT_EQ(json["images"], 12);
   EXPECT_EQ(json["dimensions"], 48);
@@ -65,15 +54,14 @@ TEST_F(ExtractCommand, FromPhotographsToAModel) {
   EXPECT_EQ(json["backbone"]["layer"], "pixels");
   EXPECT_EQ(json["backbone"]["sha256"].get<std::string>().size(), 64u);
   EXPECT_TRUE(json["engine"].get<std::string>().starts_with("O"));
-  ASSERT_EQ(run_cli({"data", "split", at("data"), "--unseen", "frog", "--validation", "0"}).exit_code, 0);
-  const auto trained = run_cli({"train", "--data", at("data"), "--method", "eszsl", "--out", at("m.safetensors")});
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_EQ(run_cli({"eval", "--data", at("data"), "--model", at("m.safetensors")}).exit_code, 0);
+  run_ok({"data", "split", at("data"), "--unseen", "frog", "--validation", "0"});
+  run_ok({"train", "--data", at("data"), "--method", "eszsl", "--out", at("m.safetensors")});
+  run_ok({"eval", "--data", at("data"), "--model", at("m.safetensors")});
   // other settings: other features, which the model refuses
   expects(R"({"preset": "caffe", "fit": "whole", "width": 4, "height": 4})");
-  ASSERT_EQ(run_cli(words("other", {"--attributes", at("classes.csv")})).exit_code, 0);
+  run_ok(words("other", {"--attributes", at("classes.csv")}));
   fs::copy_file(dir_ / "data/split.json", dir_ / "other/split.json");
-  expect_error({"eval", "--data", at("other"), "--model", at("m.safetensors")}, 3, "4 x 4 caffe whole");
+  run_error({"eval", "--data", at("other"), "--model", at("m.safetensors")}, 3, "4 x 4 caffe whole");
 }
 
 TEST_F(ExtractCommand, TellsWhatIsMissing) {
@@ -81,23 +69,22 @@ TEST_F(ExtractCommand, TellsWhatIsMissing) {
   write_text_file(dir_ / "photos/bear/note.heic", "another format");
   fs::create_directories(dir_ / "photos/cat");
   fs::create_symlink("gone.bmp", dir_ / "photos/bear/link.bmp");
-  const auto result = run_cli(words("data"));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok(words("data"));
   for (const char* text : {"12 photographs x 48 features, 3 classes", "1 image cannot be read and is left out:",
                            "bear/broken.jpg: another kind of file", "classes without a readable image: 'cat'",
                            "left out because of their endings: 1 file (1 .heic)", "broken links: 'bear/link.bmp'",
                            "attributes.csv, a header", "next: parsnets data split"})
-    EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
+    EXPECT_TRUE(has(result.out, text)) << text;
   EXPECT_EQ(result.err, "");
-  expect_error({"data", "split", at("data")}, 3, "a table of class attributes");
+  run_error({"data", "split", at("data")}, 3, "a table of class attributes");
   fs::copy_file(dir_ / "classes.csv", dir_ / "data/attributes.csv");
-  EXPECT_EQ(run_cli({"data", "split", at("data")}).exit_code, 0);
+  run_ok({"data", "split", at("data")});
 }
 
 TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
   write_text_file(dir_ / "network.onnx", onnx_with_convolutions(60));
   expects(R"({"preset": "tf", "fit": "whole", "width": 60, "height": 60})");
-  ASSERT_EQ(run_cli(words("whole")).exit_code, 0);
+  run_ok(words("whole"));
   fs::create_directories(dir_ / "photos/zebra");  // comes last, and takes many times as long as the test
   for (unsigned i = 0; i < 30'000; ++i)
     fs::create_hard_link(dir_ / "photos/bear/0.bmp", dir_ / "photos/zebra" / (std::to_string(i) + ".bmp"));
@@ -109,16 +96,13 @@ TEST_F(ExtractCommand, InterruptedItGoesOnAndEndsWithTheSameBytes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   process.send(SIGINT);
-  const auto interrupted = process.finish();
-  EXPECT_EQ(interrupted.exit_code, 130);
-  EXPECT_NE(interrupted.err.find("the same command goes on"), std::string::npos) << interrupted.err;
-  EXPECT_NE(interrupted.err.find("stopping after this photograph; Ctrl-C again ends at once"), std::string::npos);
+  const auto interrupted = expect_error(process.finish(), 130, "the same command goes on");
+  EXPECT_TRUE(has(interrupted.err, "stopping after this photograph; Ctrl-C again ends at once"));
   const auto left = files("data");
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left.begin()->first, "extraction.partial") << "no half-written data set";
   fs::remove_all(dir_ / "photos/zebra");
-  const auto result = run_cli(words("data", {"--json"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok(words("data", {"--json"}));
   EXPECT_GT(result.json()["continued"], 0);
   EXPECT_EQ(files("data"), files("whole"));
 }
@@ -127,21 +111,21 @@ TEST_F(ExtractCommand, AFileThatGrowsBeyondItsLimitIsAMessage) {
   const auto result = run_cli(words("data", {"--threads", "1"}), "ulimit -f 4;");  // 2 KB
   EXPECT_EQ(result.exit_code, 1);
   for (const char* text : {"extraction.partial: File too large", "the same command goes on"})
-    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
-  EXPECT_EQ(run_cli(words("data")).exit_code, 0);
+    EXPECT_TRUE(has(result.err, text));
+  run_ok(words("data"));
 }
 
 TEST_F(ExtractCommand, ThreadsDoNotMatter) {
   write_text_file(dir_ / "network.onnx", onnx_with_convolutions(23));
   expects(R"({"preset": "tf", "fit": "whole", "width": 23, "height": 23})");
-  for (const char* threads : {"1", "2", "3"}) ASSERT_EQ(run_cli(words(threads, {"--threads", threads})).exit_code, 0);
+  for (const char* threads : {"1", "2", "3"}) run_ok(words(threads, {"--threads", threads}));
   EXPECT_EQ(files("1"), files("2"));
   EXPECT_EQ(files("1"), files("3"));
 }
 
 TEST_F(ExtractCommand, TwoAtOnceWriteOneDataSet) {
   for (unsigned i = 12; i < 300; ++i) write_photo(dir_ / "photos" / class_of(i) / (std::to_string(i) + ".bmp"), i);
-  ASSERT_EQ(run_cli(words("whole")).exit_code, 0);
+  run_ok(words("whole"));
   int codes[2] = {-1, -1};
   std::thread first([&] { codes[0] = run_cli(words("data")).exit_code; });
   std::thread second([&] { codes[1] = run_cli(words("data")).exit_code; });
@@ -158,8 +142,7 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
   const auto json = [&](const std::string& preprocessing) {
     if (!preprocessing.empty()) write_text_file(dir_ / "any.json", preprocessing);
     const auto result =
-        run_cli({"extract", "--images", photo, "--backbone", at("any.onnx"), "--json", "--out", at("one")});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+        run_ok({"extract", "--images", photo, "--backbone", at("any.onnx"), "--json", "--out", at("one")});
     fs::remove_all(dir_ / "one");
     return result.json()["backbone"];
   };
@@ -172,42 +155,42 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
   EXPECT_EQ(wide["dimensions"], 3);
   EXPECT_EQ(json(R"({"height": 7})")["height"], 7);
   expects(R"({"width": 8, "height": 8})");
-  expect_error(words("data"), 3, "takes any x 3 x 4 x 4");
+  run_error(words("data"), 3, "takes any x 3 x 4 x 4");
   expects(R"({"width": 0, "height": 4})");
-  expect_error(words("data"), 3, "network.json");
+  run_error(words("data"), 3, "network.json");
   expects(R"({"width": 4, "height": 4, "layer": "none"})");
-  expect_error(words("data"), 3, "is one of its outputs: pixels");
+  run_error(words("data"), 3, "is one of its outputs: pixels");
   expects(R"({"preset": "sepia"})");
-  expect_error(words("data"), 3, "network.json");
+  run_error(words("data"), 3, "network.json");
   for (const char* target : {"nowhere", "network.json", "/dev/null", "photos"}) {  // links to nothing, in a circle, …
     fs::remove(dir_ / "network.json");
     fs::create_symlink(target, dir_ / "network.json");
-    expect_error(words("data"), 3, "network.json");
+    run_error(words("data"), 3, "network.json");
   }
   expects(R"({"preset": )");
-  expect_error(words("data"), 3, "network.json: expected a JSON object, found parse error at line 1, column 12: ");
+  run_error(words("data"), 3, "network.json: expected a JSON object, found parse error at line 1, column 12: ");
 }
 
 TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
-  expect_error({"extract", "--images", at("photos")}, 2, "--backbone");
-  expect_error(words("network.onnx/below"), 3, "network.onnx/below");
+  run_error({"extract", "--images", at("photos")}, 2, "--backbone");
+  run_error(words("network.onnx/below"), 3, "network.onnx/below");
   write_text_file(dir_ / "classes.csv", "class,furry\nbear,1\ndeer,1\n");
-  expect_error(words("data", {"--attributes", at("classes.csv")}), 3, "none for 'frog'");
+  run_error(words("data", {"--attributes", at("classes.csv")}), 3, "none for 'frog'");
   expect_error(
       {"extract", "--images", at("photos/bear"), "--backbone", at("network.onnx"), "--attributes", at("classes.csv"),
        "--out", at("data")},
       2, "--attributes describes classes, but 'bear' has no class folders; did you mean its parent, " + at("photos"));
-  expect_error(words("photos/bear/data"), 2, "--out: expected a folder outside the photographs, found");
-  expect_error({"extract", "--backbone", at("network.onnx"), "more", "--out", at("data"), "words"}, 2,
-               "parsnets: extract: expected no further argument, found 'more', 'words'");
+  run_error(words("photos/bear/data"), 2, "--out: expected a folder outside the photographs, found");
+  run_error({"extract", "--backbone", at("network.onnx"), "more", "--out", at("data"), "words"}, 2,
+            "parsnets: extract: expected no further argument, found 'more', 'words'");
 #ifndef PARSNETS_SANITIZED  // which needs more than the limit itself
-  expect_error(words("data", {"--memory-limit", "100MB"}), 2, "decoding photographs");
+  run_error(words("data", {"--memory-limit", "100MB"}), 2, "decoding photographs");
 #endif
-  expect_error(words("data", {"--labels", at("classes.csv")}), 3, "'file' and 'class'");
+  run_error(words("data", {"--labels", at("classes.csv")}), 3, "'file' and 'class'");
   EXPECT_FALSE(fs::exists(dir_ / "data"));
   write_text_file(dir_ / "bad.onnx", "no network");
-  expect_error({"extract", "--images", at("photos"), "--backbone", at("bad.onnx"), "--out", at("data")}, 3,
-               "expected an ONNX network");
+  run_error({"extract", "--images", at("photos"), "--backbone", at("bad.onnx"), "--out", at("data")}, 3,
+            "expected an ONNX network");
   EXPECT_FALSE(fs::exists(dir_ / "data"));
 }
 
@@ -216,36 +199,29 @@ TEST_F(ExtractCommand, TheMemoryOfTheNetworkIsCountedBeforeItIsOpened) {
   GTEST_SKIP() << "sanitizers need memory of their own";
 #endif
   write_text_file(dir_ / "network.onnx", onnx_of_pixels(4, 4) + std::string(60'000'000, '\0'));  // damaged, too
-  expect_error(words("data", {"--memory-limit", "250MB", "--max-pixels", "1000", "--threads", "1"}), 2,
-               "decoding photographs and the network");
-  expect_error(words("data", {"--memory-limit", "500MB", "--max-pixels", "1000", "--threads", "1"}), 3, "network.onnx");
+  run_error(words("data", {"--memory-limit", "250MB", "--max-pixels", "1000", "--threads", "1"}), 2,
+            "decoding photographs and the network");
+  run_error(words("data", {"--memory-limit", "500MB", "--max-pixels", "1000", "--threads", "1"}), 3, "network.onnx");
 }
 
 TEST_F(ExtractCommand, FilesAndLabelsFromATable) {
   write_text_file(dir_ / "labels.csv", "file,class\nbear/0.bmp,cat\nbear/3.bmp,frog\n");
-  const auto some = run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
-                             at("network.onnx"), "--out", at("some")});
-  ASSERT_EQ(some.exit_code, 0) << some.err;
-  EXPECT_NE(some.out.find("left out because the labels do not name them: 2 images ('6.bmp', '9.bmp')"),
-            std::string::npos)
-      << some.out;
+  const auto some = run_ok({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
+                            at("network.onnx"), "--out", at("some")});
+  EXPECT_TRUE(has(some.out, "left out because the labels do not name them: 2 images ('6.bmp', '9.bmp')"));
   write_text_file(dir_ / "labels.csv", "file,class\n0.bmp,cat\n3.bmp,frog\n6.bmp,cat\n9.bmp,frog\n");
-  ASSERT_EQ(run_cli({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone",
-                     at("network.onnx"), "--attributes", at("classes.csv"), "--out", at("data")})
-                .exit_code,
-            0);
+  run_ok({"extract", "--images", at("photos/bear"), "--labels", at("labels.csv"), "--backbone", at("network.onnx"),
+          "--attributes", at("classes.csv"), "--out", at("data")});
   LoadOptions load;
   load.require_split = false;
   EXPECT_EQ(load_dataset(dir_ / "data", load).labels, (std::vector<std::int32_t>{2, 3, 2, 3}));
   const auto files_alone = run_cli({"extract", "--images", at("photos/bear/0.bmp") + "," + at("photos/deer/1.bmp"),
                                     "--backbone", at("network.onnx"), "--out", at("two")});
-  EXPECT_NE(files_alone.out.find("2 photographs x 48 features, no classes"), std::string::npos) << files_alone.out;
-  EXPECT_NE(files_alone.out.find("the photographs have no classes; to classify them: parsnets predict"),
-            std::string::npos);
+  EXPECT_TRUE(has(files_alone.out, "2 photographs x 48 features, no classes"));
+  EXPECT_TRUE(has(files_alone.out, "the photographs have no classes; to classify them: parsnets predict"));
   write_photo(dir_ / "a, b.bmp", 1);
-  const auto several = run_cli({"extract", "--images", at("photos/bear/0.bmp"), at("photos/deer/1.bmp"), at("a, b.bmp"),
-                                "--backbone", at("network.onnx"), "--out", at("three")});
-  ASSERT_EQ(several.exit_code, 0) << several.err;
+  run_ok({"extract", "--images", at("photos/bear/0.bmp"), at("photos/deer/1.bmp"), at("a, b.bmp"), "--backbone",
+          at("network.onnx"), "--out", at("three")});
   EXPECT_EQ(
       read_text_file(dir_ / "three/image_files.csv"),
       "image_file\n\"" + at("a, b.bmp") + "\"\n" + at("photos/bear/0.bmp") + "\n" + at("photos/deer/1.bmp") + "\n");
@@ -256,17 +232,16 @@ TEST(ExtractCommandWithoutModule, SaysWhatToInstall) {
   fs::copy_file(PARSNETS_BINARY, dir / "parsnets");
   write_photo(dir / "photos/a/1.bmp", 1);
   write_text_file(dir / "network.onnx", onnx_of_pixels());
-  const std::string line = (dir / "parsnets").string() + " extract --images " + (dir / "photos").string() +
-                           " --backbone " + (dir / "network.onnx").string() + " --out " + (dir / "data").string() +
-                           " 2> " + (dir / "err").string();
+  const std::string line = dir.file("parsnets") + " extract --images " + dir.file("photos") + " --backbone " +
+                           dir.file("network.onnx") + " --out " + dir.file("data") + " 2> " + dir.file("err");
   EXPECT_EQ(exit_code_of(std::system(line.c_str())), 2);
   const std::string message = read_text_file(dir / "err");
   for (const char* text : {"libopencv-dnn-dev", "libopencv-imgcodecs-dev", "make photos"})
-    EXPECT_NE(message.find(text), std::string::npos) << message;
+    EXPECT_TRUE(has(message, text));
   write_text_file(dir / "parsnets-backbones.so", "no module");  // as one whose libraries are gone
-  ASSERT_EQ(std::system(((dir / "parsnets").string() + " doctor > " + (dir / "out").string()).c_str()), 0);
+  ASSERT_EQ(std::system((dir.file("parsnets") + " doctor > " + dir.file("out")).c_str()), 0);
   const std::string told = read_text_file(dir / "out");
-  EXPECT_NE(told.find("problem: the module for photographs does not load: "), std::string::npos) << told;
+  EXPECT_TRUE(has(told, "problem: the module for photographs does not load: "));
 }
 
 }  // namespace parsnets::test

@@ -21,20 +21,18 @@ std::string extraction(char digit) {
 /// The demo set twice, as if of two backbones, and a model and a device file of the first.
 struct Folders {
   TempDir dir;
-  std::string a = (dir / "a").string(), b = (dir / "b").string(), model = (dir / "m.safetensors").string(),
-              device = (dir / "m.pnrt").string();
+  std::string a = dir.file("a"), b = dir.file("b"), model = dir.file("m.safetensors"), device = dir.file("m.pnrt");
   Folders() {
     for (const auto& [folder, digit] : {std::pair(a, 'a'), std::pair(b, 'b')}) {
-      std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", folder,
-                            std::filesystem::copy_options::recursive);
+      fs::copy(kDemo, folder, kRecursive);
       write_text_file(folder + "/extraction.json", extraction(digit));
     }
-    EXPECT_EQ(run_cli({"train", "--data", a, "--out", model, "--quiet"}).exit_code, 0);
-    EXPECT_EQ(run_cli({"export", "--model", model, "--out", device}).exit_code, 0);
+    run_ok({"train", "--data", a, "--out", model, "--quiet"});
+    run_ok({"export", "--model", model, "--out", device});
     const Matrix<float> features = read_npy_float({a + "/features.npy", ""});
     for (const auto& folder : {a, b}) {
-      std::filesystem::create_directory(folder + "/rows");
-      std::filesystem::copy(folder + "/extraction.json", folder + "/rows/extraction.json");
+      fs::create_directory(folder + "/rows");
+      fs::copy(folder + "/extraction.json", folder + "/rows/extraction.json");
       write_csv(folder + "/rows/some.csv", MatrixView<const float>(features.data(), 20, features.cols()));
     }
   }
@@ -49,9 +47,9 @@ const Folders& folders() {
 
 TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
   const auto& f = folders();
-  const std::string changed = (f.dir / "changed.safetensors").string();
+  const std::string changed = f.dir.file("changed.safetensors");
   // The last word is the file or folder.
-  const std::vector<std::pair<std::vector<std::string>, std::string>> commands{
+  const std::vector<std::pair<Words, std::string>> commands{
       {{"predict", "--model", f.model, "--top", "1", "--input"}, "/features.npy"},
       {{"predict", "--model", f.model, "--top", "1", "--input"}, "/rows/some.csv"},
       {{"explain", "--model", f.model, "--input"}, "/features.npy"},
@@ -59,7 +57,7 @@ TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
       {{"classes", "teach", "deer", "--model", f.model, "--out", changed, "--input"}, "/rows/some.csv"},
       {{"classes", "add", "--classes", "new", "--model", f.model, "--out", changed, "--input"}, "/rows/some.csv"},
       {{"calibrate", "--model", f.model, "--out", changed, "--folds", "2", "--data"}, ""},
-      {{"export", "--model", f.model, "--out", (f.dir / "again.pnrt").string(), "--data"}, ""},
+      {{"export", "--model", f.model, "--out", f.dir.file("again.pnrt"), "--data"}, ""},
       {{"eval", "--model", f.model, "--data"}, ""},
       {{"predict", "--model", f.device, "--top", "1", "--input"}, "/features.npy"},
       {{"predict", "--model", f.device, "--top", "1", "--input"}, "/rows/some.csv"},
@@ -72,40 +70,38 @@ TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
     const auto good = run_cli(own), bad = run_cli(other);
     EXPECT_EQ(good.exit_code, 0) << words[0] << ": " << good.err;
     EXPECT_EQ(bad.exit_code, 3) << words[0];
-    EXPECT_NE(bad.err.find("expected features of the backbone of training, net.onnx (sha256 aaaaaaaaaaaa)"),
-              std::string::npos)
-        << words[0] << ": " << bad.err;
-    EXPECT_NE(bad.err.find("found net.onnx (sha256 bbbbbbbbbbbb)"), std::string::npos) << bad.err;
+    EXPECT_TRUE(has(bad.err, "expected features of the backbone of training, net.onnx (sha256 aaaaaaaaaaaa)"))
+        << words[0] << ": ";
+    EXPECT_TRUE(has(bad.err, "found net.onnx (sha256 bbbbbbbbbbbb)"));
   }
 }
 
 TEST(CliFeatureSource, AWarningIsGivenWhereOnlyOneSideKnowsItsBackbone) {
   const auto& f = folders();
-  const std::string plain = (f.dir / "plain").string(), changed = (f.dir / "warned.safetensors").string(),
-                    unaware = (f.dir / "unaware.safetensors").string();
-  std::filesystem::copy(f.a, plain, std::filesystem::copy_options::recursive);
-  std::filesystem::remove(plain + "/extraction.json");
-  std::filesystem::remove(plain + "/rows/extraction.json");
-  ASSERT_EQ(run_cli({"train", "--data", plain, "--out", unaware, "--quiet"}).exit_code, 0);
+  const std::string plain = f.dir.file("plain"), changed = f.dir.file("warned.safetensors"),
+                    unaware = f.dir.file("unaware.safetensors");
+  fs::copy(f.a, plain, kRecursive);
+  fs::remove(plain + "/extraction.json");
+  fs::remove(plain + "/rows/extraction.json");
+  run_ok({"train", "--data", plain, "--out", unaware, "--quiet"});
   // The last word is the file or folder.
   const auto commands = [&](const std::string& model) {
-    return std::vector<std::pair<std::vector<std::string>, std::string>>{
-        {{"predict", "--model", model, "--out", (f.dir / "p.csv").string(), "--input"}, "/features.npy"},
-        {{"predict", "--model", model, "--out", (f.dir / "p.csv").string(), "--input"}, "/rows/some.csv"},
+    return std::vector<std::pair<Words, std::string>>{
+        {{"predict", "--model", model, "--out", f.dir.file("p.csv"), "--input"}, "/features.npy"},
+        {{"predict", "--model", model, "--out", f.dir.file("p.csv"), "--input"}, "/rows/some.csv"},
         {{"explain", "--model", model, "--input"}, "/features.npy"},
         {{"adapt", "--model", model, "--out", changed, "--input"}, ""},
         {{"classes", "teach", "deer", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
         {{"classes", "add", "--classes", "new", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
         {{"calibrate", "--model", model, "--out", changed, "--folds", "2", "--data"}, ""},
-        {{"export", "--model", model, "--out", (f.dir / "warned.pnrt").string(), "--data"}, ""},
+        {{"export", "--model", model, "--out", f.dir.file("warned.pnrt"), "--data"}, ""},
         {{"eval", "--model", model, "--data"}, ""}};
   };
-  const auto expect = [](std::vector<std::string> words, const std::string& file, const std::string& doubt) {
+  const auto expect = [](Words words, const std::string& file, const std::string& doubt) {
     words.insert(words.end(), {file, "--json", "--quiet"});
-    const auto result = run_cli(words);
-    ASSERT_EQ(result.exit_code, 0) << words[0] << ": " << result.err;
+    const auto result = expect_ok(run_cli(words));
     EXPECT_EQ(result.err.find("warning: " + file) == std::string::npos, doubt.empty()) << words[0] << result.err;
-    EXPECT_NE(result.err.find(doubt), std::string::npos) << words[0] << ": " << result.err;
+    EXPECT_TRUE(has(result.err, doubt)) << words[0] << ": ";
     const auto told = result.json().value("warnings", std::vector<std::string>{});
     EXPECT_EQ(std::ranges::count_if(told, [&](const auto& one) { return one.starts_with(file); }),
               doubt.empty() ? 0 : 1)
@@ -126,37 +122,33 @@ TEST(CliFeatureSource, AWarningIsGivenWhereOnlyOneSideKnowsItsBackbone) {
 
 TEST(CliFeatureSource, StatisticsOfDifferentBackbonesDoNotAddUp) {
   const auto& f = folders();
-  const auto file = [&f](const char* name) { return (f.dir / name).string(); };
+  const auto file = [&f](const char* name) { return f.dir.file(name); };
   for (const auto& [folder, name] :
        {std::pair(f.a, "a.safetensors"), std::pair(f.a, "again.safetensors"), std::pair(f.b, "b.safetensors")})
-    ASSERT_EQ(run_cli({"stats", "--data", folder, "--out", file(name)}).exit_code, 0);
-  const auto same = run_cli({"stats", "--stats", file("a.safetensors") + "," + file("again.safetensors"), "--out",
-                             file("sum.safetensors"), "--json"});
-  ASSERT_EQ(same.exit_code, 0) << same.err;
+    run_ok({"stats", "--data", folder, "--out", file(name)});
+  const auto same = run_ok({"stats", "--stats", file("a.safetensors") + "," + file("again.safetensors"), "--out",
+                            file("sum.safetensors"), "--json"});
   EXPECT_EQ(same.json()["source"]["sha256"], std::string(64, 'a'));
-  EXPECT_EQ(run_cli({"info", file("sum.safetensors"), "--json"}).json()["source"]["layer"], "features");
-  const auto mixed = run_cli(
-      {"stats", "--stats", file("a.safetensors") + "," + file("b.safetensors"), "--out", file("mixed.safetensors")});
-  EXPECT_EQ(mixed.exit_code, 3);
-  EXPECT_NE(mixed.err.find("b.safetensors"), std::string::npos) << mixed.err;
-  EXPECT_NE(mixed.err.find("found net.onnx (sha256 bbbbbbbbbbbb)"), std::string::npos) << mixed.err;
-  EXPECT_FALSE(std::filesystem::exists(file("mixed.safetensors")));
+  EXPECT_EQ(run_json({"info", file("sum.safetensors")})["source"]["layer"], "features");
+  const auto mixed = run_error(
+      {"stats", "--stats", file("a.safetensors") + "," + file("b.safetensors"), "--out", file("mixed.safetensors")}, 3,
+      "b.safetensors");
+  EXPECT_TRUE(has(mixed.err, "found net.onnx (sha256 bbbbbbbbbbbb)"));
+  EXPECT_FALSE(fs::exists(file("mixed.safetensors")));
   const auto train = [&](const std::string& data) {
     return run_cli(
         {"train", "--stats", file("a.safetensors"), "--data", data, "--out", file("t.safetensors"), "--quiet"});
   };
   EXPECT_EQ(train(f.b).exit_code, 3);
   ASSERT_EQ(train(f.a).exit_code, 0);
-  EXPECT_EQ(run_cli({"info", file("t.safetensors"), "--json"}).json()["source"]["sha256"], std::string(64, 'a'));
+  EXPECT_EQ(run_json({"info", file("t.safetensors")})["source"]["sha256"], std::string(64, 'a'));
 }
 
 TEST(CliFeatureSource, TheSourceIsShown) {
   const auto& f = folders();
   const std::string line = "features by net.onnx (sha256 aaaaaaaaaaaa), layer features, 96 x 96 torchvision centre\n";
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"info", f.model}, std::vector<std::string>{"info", f.device},
-        std::vector<std::string>{"data", "inspect", f.a}}) {
-    EXPECT_NE(run_cli(words).out.find(line), std::string::npos) << words[0] << " " << words[1];
+  for (const Words& words : {Words{"info", f.model}, Words{"info", f.device}, Words{"data", "inspect", f.a}}) {
+    EXPECT_TRUE(has(run_cli(words).out, line)) << words[0] << " " << words[1];
     auto json = words;
     json.push_back("--json");
     EXPECT_EQ(run_cli(json).json()["source"]["width"], 96) << words[0] << " " << words[1];

@@ -14,9 +14,6 @@ namespace parsnets::test {
 
 namespace {
 
-namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
 /// A folder of .mat files "set" with class lists and further features, and word vectors beside it.
 class LoadFlags : public testing::Test {
  protected:
@@ -65,8 +62,7 @@ TEST_F(LoadFlags, EveryCommandTakesThem) {
         Words{"eval", "--model", "m.pnrt", "--data", "set"}, Words{"report", "--run", "run", "--out", "r.html"},
         Words{"data", "inspect", "set"}, Words{"data", "split", "set", "--out", "split.json"},
         Words{"data", "synth", "synth", "--data", "set"}, Words{"data", "convert", "set", "converted"}}) {
-    const auto result = here(words, true);
-    EXPECT_EQ(result.exit_code, 0) << words[0] << " " << words[1] << ": " << result.err;
+    expect_ok(here(words, true));
   }
   const auto converted = here({"data", "inspect", "converted", "--semantics", "att,w2v", "--json"}, false).json();
   EXPECT_EQ(converted["unseen_classes"], 4);
@@ -75,58 +71,50 @@ TEST_F(LoadFlags, EveryCommandTakesThem) {
 
 TEST_F(LoadFlags, AModelIsEvaluatedOnWhatItWasTrainedOn) {
   ASSERT_EQ(here({"train", "--data", "set", "--run", "run"}, true).exit_code, 0);
-  const std::string model = (dir_ / "run/model.safetensors").string(), folder = (dir_ / "set").string();
+  const std::string model = dir_.file("run/model.safetensors"), folder = dir_.file("set");
   const auto expected = here({"eval", "--model", model, "--data", "set", "--json"}, true).json();
   EXPECT_EQ(expected["features"], "clip.npy");
   EXPECT_EQ(expected["semantics"], "att,w2v");
   EXPECT_EQ(expected["split"], "standard: Standard Split (class lists)");
   EXPECT_FALSE(expected.contains("H"));
   // From any folder, without options.
-  auto again = run_cli({"eval", "--model", model, "--data", folder, "--json"}, "cd / &&").json();
+  auto again = run_json({"eval", "--model", model, "--data", folder}, "cd / &&");
   again["model"] = expected["model"];
   EXPECT_EQ(again, expected);
-  const auto page =
-      run_cli({"report", "--run", (dir_ / "run").string(), "--out", (dir_ / "r.html").string()}, "cd / &&");
-  EXPECT_EQ(page.exit_code, 0) << page.err;
-  const auto load = nlohmann::json::parse(read_text_file(dir_ / "run/run.json"))["load"];
-  EXPECT_EQ(load["semantics"], "att," + fs::canonical(dir_ / "w2v.txt").string());
+  run_ok({"report", "--run", dir_.file("run"), "--out", dir_.file("r.html")}, "cd / &&");
+  const auto load = json_in(dir_ / "run/run.json")["load"];
+  EXPECT_EQ(load["semantics"], "att," + fs::canonicaldir_.file("w2v.txt"));
   EXPECT_EQ(load["split"], "standard");
 
   // What is given counts more, and a file that is gone is not asked for.
-  const auto own = run_cli({"eval", "--model", model, "--data", folder, "--split", folder + "/att_splits.mat"});
-  EXPECT_EQ(own.exit_code, 3) << "some of its unseen classes were trained on";
+  expect_error(run_cli({"eval", "--model", model, "--data", folder, "--split", folder + "/att_splits.mat"}), 3);
   fs::remove(dir_ / "w2v.txt");
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", folder}).exit_code, 3);
+  run_error({"eval", "--model", model, "--data", folder}, 3);
 }
 
 TEST_F(LoadFlags, AbsolutePathsOfFeaturesAndSplitsAreRecorded) {
   fs::rename(dir_ / "set/clip.npy", dir_ / "clip.npy");
   fs::rename(dir_ / "set/standard_split", dir_ / "lists");
   const Words files{"--features", "clip.npy", "--split", "lists"};
-  Words train{"train", "--data", "set", "--out", "m.safetensors"};
-  train.insert(train.end(), files.begin(), files.end());
+  const Words train = Words{"train", "--data", "set", "--out", "m.safetensors"} + files;
   ASSERT_EQ(here(train, false).exit_code, 0);
-  const std::string model = (dir_ / "m.safetensors").string(), folder = (dir_ / "set").string();
-  const auto again = run_cli({"eval", "--model", model, "--data", folder, "--json"}, "cd / &&");
-  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const std::string model = dir_.file("m.safetensors"), folder = dir_.file("set");
+  const auto again = run_ok({"eval", "--model", model, "--data", folder, "--json"}, "cd / &&");
   EXPECT_EQ(again.json()["features"], "clip.npy");
   EXPECT_EQ(again.json()["split"], "lists: Standard Split (class lists)");
-  EXPECT_NE(again.err.find("those of res.mat"), std::string::npos) << again.err;
+  EXPECT_TRUE(has(again.err, "those of res.mat"));
 }
 
 TEST_F(LoadFlags, FeaturesGivenAsInputMayBeOfAnyFormat) {
   ASSERT_EQ(here({"train", "--data", "set", "--out", "m.safetensors"}, true).exit_code, 0);
   test::ArrayFile().add("features", data_.features.view()).write_npz(dir_ / "clip.npz");
-  const auto expected = here({"predict", "--model", "m.safetensors", "--input", "set/clip.npy"}, false);
-  ASSERT_EQ(expected.exit_code, 0) << expected.err;
+  const auto expected = expect_ok(here({"predict", "--model", "m.safetensors", "--input", "set/clip.npy"}, false));
   for (const char* input : {"clip.npz", "set/res.mat"})
     EXPECT_EQ(here({"predict", "--model", "m.safetensors", "--input", input}, false).out, expected.out) << input;
   const std::string name = data_.class_names[8];
-  const auto taught = here(
-      {"classes", "teach", name, "--model", "m.safetensors", "--input", "clip.npz", "--out", "t.safetensors"}, false);
-  EXPECT_EQ(taught.exit_code, 0) << taught.err;
-  const auto adapted = here({"adapt", "--model", "m.safetensors", "--input", "set", "--out", "a.safetensors"}, false);
-  EXPECT_EQ(adapted.exit_code, 0) << adapted.err;
+  expect_ok(here(
+      {"classes", "teach", name, "--model", "m.safetensors", "--input", "clip.npz", "--out", "t.safetensors"}, false));
+  expect_ok(here({"adapt", "--model", "m.safetensors", "--input", "set", "--out", "a.safetensors"}, false));
 }
 
 }  // namespace parsnets::test

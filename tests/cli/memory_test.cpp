@@ -21,9 +21,9 @@ using namespace std::string_literals;
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
 /// Runs the tool from a small process, so that the peak is its own.
-CliResult run_measured(const std::vector<std::string>& arguments, std::uint64_t& peak) {
+CliResult run_measured(const Words& arguments, std::uint64_t& peak) {
   TempDir dir;
-  const std::string script = (dir / "peak.py").string(), file = (dir / "peak").string();
+  const std::string script = dir.file("peak.py"), file = dir.file("peak");
   write_text_file(script,
                   "import resource, subprocess, sys\n"
                   "code = subprocess.call(sys.argv[2:])\n"
@@ -59,7 +59,7 @@ void write_many_classes(const std::string& folder) {
 struct LargeSet {
   static constexpr std::uint64_t kLimit = 64 * kMegabyte;
   TempDir dir;
-  std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string();
+  std::string data = dir.file("data"), model = dir.file("m.safetensors");
   std::string features = data + "/features.npy";
 
   LargeSet() {
@@ -70,9 +70,9 @@ struct LargeSet {
     options.attributes = 16;
     options.hidden = 16;
     synthesize_to(data, DataFormat::npy, options);
-    const std::string sums = (dir / "sums.safetensors").string();
-    EXPECT_EQ(run_cli({"stats", "--data", data, "--out", sums}).exit_code, 0);
-    EXPECT_EQ(run_cli({"train", "--stats", sums, "--data", data, "--out", model}).exit_code, 0);
+    const std::string sums = dir.file("sums.safetensors");
+    run_ok({"stats", "--data", data, "--out", sums});
+    run_ok({"train", "--stats", sums, "--data", data, "--out", model});
   }
 };
 
@@ -84,9 +84,9 @@ const LargeSet& large_set() {
 
 /// Everything below a folder, or one file; "" where there is nothing.
 std::string contents(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return std::filesystem::exists(path) ? read_text_file(path, 1u << 30) : "";
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+  if (!fs::is_directory(path)) return fs::exists(path) ? read_text_file(path, 1u << 30) : "";
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path))
     if (entry.is_regular_file()) files.push_back(entry.path());
   std::ranges::sort(files);
   std::string all;
@@ -95,8 +95,8 @@ std::string contents(const std::string& path) {
 }
 
 /// Runs a command with and without the limit. OUT in its arguments stands for a path to write.
-void expect_within(const LargeSet& set, const std::vector<std::string>& command) {
-  const std::string out = (set.dir / "out").string();
+void expect_within(const LargeSet& set, const Words& command) {
+  const std::string out = set.dir.file("out");
   std::array<std::string, 2> said, written;
   for (const bool limited : {false, true}) {
     auto arguments = command;
@@ -105,12 +105,11 @@ void expect_within(const LargeSet& set, const std::vector<std::string>& command)
     arguments.insert(arguments.end(), {"--quiet"});
     if (limited) arguments.insert(arguments.end(), {"--memory-limit", std::to_string(LargeSet::kLimit)});
     std::uint64_t peak = 0;
-    const auto result = run_measured(arguments, peak);
-    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto result = expect_ok(run_measured(arguments, peak));
     said[limited] = result.out;
     for (const char* ending : {"", ".safetensors", ".csv", ".json", ".pnrt"}) {
       written[limited] += contents(out + ending);
-      std::filesystem::remove_all(out + ending);
+      fs::remove_all(out + ending);
     }
     if (!limited) continue;
     EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit));
@@ -124,17 +123,15 @@ void expect_within(const LargeSet& set, const std::vector<std::string>& command)
 
 TEST(CliMemory, ManyClassesStayWithinTheLimit) {
   TempDir dir;
-  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string();
+  const std::string data = dir.file("data"), model = dir.file("m.safetensors");
   write_many_classes(data);  // a float per test sample and class would be 200 MB, one per pair of classes 1.6 GB
-  const std::vector<std::vector<std::string>> commands{
-      {"train", "--data", data, "--out", model, "--method", "ridge", "--folds", "1"},
-      {"eval", "--data", data, "--model", model},
-      {"predict", "--model", model, "--input", data + "/features.npy", "--top", "1"}};
+  const std::vector<Words> commands{{"train", "--data", data, "--out", model, "--method", "ridge", "--folds", "1"},
+                                    {"eval", "--data", data, "--model", model},
+                                    {"predict", "--model", model, "--input", data + "/features.npy", "--top", "1"}};
   for (auto command : commands) {
     command.insert(command.end(), {"--memory-limit", "300MB", "--quiet"});
     std::uint64_t peak = 0;
-    const auto result = run_measured(command, peak);
-    EXPECT_EQ(result.exit_code, 0) << command[0] << result.err;
+    expect_ok(run_measured(command, peak));
     EXPECT_LT(peak, 300 * kMegabyte) << command[0];
   }
 }
@@ -142,7 +139,7 @@ TEST(CliMemory, ManyClassesStayWithinTheLimit) {
 TEST(CliMemory, EveryCommandStaysWithinALimitBelowTheFeatures) {
   const LargeSet& set = large_set();
   const std::string& data = set.data;
-  for (const auto& command : std::vector<std::vector<std::string>>{
+  for (const auto& command : std::vector<Words>{
            {"eval", "--data", data, "--model", set.model},
            {"eval", "--data", data, "--model", set.model, "--transductive", "unseen"},
            {"eval", "--data", data, "--model", set.model, "--few-shot", "1"},
@@ -165,50 +162,44 @@ TEST(CliMemory, EveryCommandStaysWithinALimitBelowTheFeatures) {
 TEST(CliMemory, StatisticsDoNotHoldTheFeatures) {
   const LargeSet& set = large_set();
   std::uint64_t peak = 0;
-  const std::string out = (set.dir / "again.safetensors").string();
-  const auto result = run_measured(
-      {"stats", "--data", set.data, "--out", out, "--threads", "2", "--memory-limit", "110MB", "--quiet"}, peak);
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string out = set.dir.file("again.safetensors");
+  expect_ok(run_measured(
+      {"stats", "--data", set.data, "--out", out, "--threads", "2", "--memory-limit", "110MB", "--quiet"}, peak));
   EXPECT_LT(peak, 74 * kMegabyte);
-  EXPECT_TRUE(contents(out) == contents((set.dir / "sums.safetensors").string()));
+  EXPECT_TRUE(contents(out) == contents(set.dir.file("sums.safetensors")));
 }
 
 TEST(CliMemory, AReportShowsTheSamplesThatFit) {
   const LargeSet& set = large_set();
-  const std::string run = (set.dir / "run").string(), out = (set.dir / "report.html").string();
-  ASSERT_EQ(run_cli({"train", "--data", set.data, "--run", run, "--method", "ridge", "--folds", "1"}).exit_code, 0);
+  const std::string run = set.dir.file("run"), out = set.dir.file("report.html");
+  run_ok({"train", "--data", set.data, "--run", run, "--method", "ridge", "--folds", "1"});
   std::uint64_t peak = 0;
-  const auto result = run_measured(
+  const auto result = expect_ok(run_measured(
       {"report", "--run", run, "--out", out, "--points", "50", "--memory-limit", std::to_string(LargeSet::kLimit)},
-      peak);
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("test samples, as many as the memory limit allows"), std::string::npos) << result.err;
+      peak));
+  EXPECT_TRUE(has(result.err, "test samples, as many as the memory limit allows"));
   EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit));
-  EXPECT_TRUE(std::filesystem::exists(out));
+  EXPECT_TRUE(fs::exists(out));
   // A model that knows its training samples looks at some of them, all over the file.
   expect_within(set, {"eval", "--data", set.data, "--model", run + "/model.safetensors"});
 }
 
 TEST(CliMemory, WhatTheWorkItselfNeedsIsRefusedToo) {
   const LargeSet& set = large_set();
-  const std::string out = (set.dir / "out").string();
-  for (const auto& [limit, command] : std::vector<std::pair<const char*, std::vector<std::string>>>{
+  const std::string out = set.dir.file("out");
+  for (const auto& [limit, command] : std::vector<std::pair<const char*, Words>>{
            {"80MB", {"stats", "--data", set.data, "--out", out}},
            {"48MB", {"adapt", "--model", set.model, "--input", set.features, "--out", out}},
            {"46MB", {"classes", "teach", "class001", "--model", set.model, "--input", set.features, "--out", out}},
            {"55MB", {"data", "synth", out, "--samples", "1000000"}}}) {
-    auto limited = command;
-    limited.insert(limited.end(), {"--memory-limit", limit, "--quiet"});
-    const auto result = run_cli(limited);
-    EXPECT_EQ(result.exit_code, 2) << command[0] << result.err;
-    EXPECT_NE(result.err.find("--memory-limit: expected at least "), std::string::npos) << command[0] << result.err;
-    EXPECT_FALSE(std::filesystem::exists(out));
+    run_error(command + Words{"--memory-limit", limit, "--quiet"}, 2, "--memory-limit: expected at least ");
+    EXPECT_FALSE(fs::exists(out));
   }
 }
 
 TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
   TempDir dir;
-  const std::string set = (dir / "set").string(), other = (dir / "other").string(), back = (dir / "back").string();
+  const std::string set = dir.file("set"), other = dir.file("other"), back = dir.file("back");
   SynthOptions options;
   options.samples = 36'000;
   options.dimensions = options.hidden = 8;
@@ -223,36 +214,29 @@ TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
     for (const auto& [from, to, kind] : {std::tuple(set, other, "csv"s), std::tuple(other, back, "npy"s)}) {
       if (from == set && format != "csv") continue;
       std::uint64_t peak = 0;
-      const auto result = run_measured({"data", "convert", from, to, "--format", kind, "--quiet", "--memory-limit",
-                                        std::to_string(LargeSet::kLimit)},
-                                       peak);
-      ASSERT_EQ(result.exit_code, 0) << result.err;
+      expect_ok(run_measured({"data", "convert", from, to, "--format", kind, "--quiet", "--memory-limit",
+                              std::to_string(LargeSet::kLimit)},
+                             peak));
       EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit)) << kind;
     }
     EXPECT_TRUE(contents(set + "/features.npy") == contents(back + "/features.npy"));
-    std::filesystem::remove_all(other);
-    std::filesystem::remove_all(back);
+    fs::remove_all(other);
+    fs::remove_all(back);
   }
 }
 
 TEST(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
   TempDir dir;
-  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string(),
-                    streamed = (dir / "s.safetensors").string();
-  ASSERT_EQ(run_cli({"data", "synth", data, "--samples", "50000", "--dimensions", "512", "--classes", "20", "--quiet"})
-                .exit_code,
-            0);  // 102 MB
-  const std::vector<std::string> options{"--networks", "10", "--active", "2",       "--encoding", "16",
-                                         "--folds",    "1",  "--json",   "--quiet", "--data",     data};
-  std::vector<std::string> whole{"train", "--out", model},
-      limited{"train", "--out", streamed, "--memory-limit", "90MB"};
+  const std::string data = dir.file("data"), model = dir.file("m.safetensors"), streamed = dir.file("s.safetensors");
+  run_ok({"data", "synth", data, "--samples", "50000", "--dimensions", "512", "--classes", "20", "--quiet"});  // 102 MB
+  const Words options{"--networks", "10", "--active", "2",       "--encoding", "16",
+                      "--folds",    "1",  "--json",   "--quiet", "--data",     data};
+  Words whole{"train", "--out", model}, limited{"train", "--out", streamed, "--memory-limit", "90MB"};
   whole.insert(whole.end(), options.begin(), options.end());
   limited.insert(limited.end(), options.begin(), options.end());
-  const auto expected = run_cli(whole);
-  ASSERT_EQ(expected.exit_code, 0) << expected.err;
+  const auto expected = run_ok(whole);
   std::uint64_t peak = 0;
-  const auto found = run_measured(limited, peak);
-  ASSERT_EQ(found.exit_code, 0) << found.err;
+  const auto found = expect_ok(run_measured(limited, peak));
   EXPECT_FALSE(expected.json()["streamed"].get<bool>());
   EXPECT_TRUE(found.json()["streamed"].get<bool>());
   EXPECT_LT(peak, 99 * kMegabyte);
@@ -261,34 +245,29 @@ TEST(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
 
 TEST(CliMemory, ALimitThatCannotHoldIsRefusedWithWhatIsNeeded) {
   TempDir dir;
-  const std::string demo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo", model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"train", "--data", demo, "--out", model, "--method", "ridge", "--quiet"}).exit_code, 0);
-  const std::string other = (dir / "other").string(), features = demo + "/features.npy", before = contents(model);
-  for (const auto& command : std::vector<std::vector<std::string>>{
-           {"train", "--data", demo, "--out", other, "--method", "ridge"},
-           {"train", "--data", demo, "--out", other, "--method", "sae"},
-           {"stats", "--data", demo, "--out", other},
-           {"eval", "--data", demo, "--model", model, "--out", other},
-           {"predict", "--model", model, "--input", features},
-           {"explain", "--model", model, "--input", features},
-           {"adapt", "--model", model, "--input", features, "--out", other},
-           {"classes", "teach", "deer", "--model", model, "--input", features},
-           {"classes", "add", "--classes", "a", "--model", model, "--input", features},
-           {"export", "--model", model, "--data", demo, "--out", other},
-           {"bench", "--data", demo, "--methods", "ridge", "--out", other},
-           {"report", "--run", demo, "--out", other},
-           {"reproduce", "--root", demo, "--out", other},
-           {"info", model},
-           {"data", "inspect", demo},
-           {"data", "split", demo, "--out", other},
-           {"data", "convert", demo, other},
-           {"data", "synth", other}}) {
-    auto limited = command;
-    limited.insert(limited.end(), {"--memory-limit", "10MB", "--quiet"});
-    const auto result = run_cli(limited);
-    EXPECT_EQ(result.exit_code, 2) << command[0];
-    EXPECT_NE(result.err.find("--memory-limit: expected at least "), std::string::npos) << command[0] << result.err;
-    EXPECT_FALSE(std::filesystem::exists(other));
+  const std::string demo = kDemo, model = train_demo(dir.file("m.safetensors"), {"--method", "ridge"});
+  const std::string other = dir.file("other"), features = demo + "/features.npy", before = contents(model);
+  for (const auto& command :
+       std::vector<Words>{{"train", "--data", demo, "--out", other, "--method", "ridge"},
+                          {"train", "--data", demo, "--out", other, "--method", "sae"},
+                          {"stats", "--data", demo, "--out", other},
+                          {"eval", "--data", demo, "--model", model, "--out", other},
+                          {"predict", "--model", model, "--input", features},
+                          {"explain", "--model", model, "--input", features},
+                          {"adapt", "--model", model, "--input", features, "--out", other},
+                          {"classes", "teach", "deer", "--model", model, "--input", features},
+                          {"classes", "add", "--classes", "a", "--model", model, "--input", features},
+                          {"export", "--model", model, "--data", demo, "--out", other},
+                          {"bench", "--data", demo, "--methods", "ridge", "--out", other},
+                          {"report", "--run", demo, "--out", other},
+                          {"reproduce", "--root", demo, "--out", other},
+                          {"info", model},
+                          {"data", "inspect", demo},
+                          {"data", "split", demo, "--out", other},
+                          {"data", "convert", demo, other},
+                          {"data", "synth", other}}) {
+    run_error(command + Words{"--memory-limit", "10MB", "--quiet"}, 2, "--memory-limit: expected at least ");
+    EXPECT_FALSE(fs::exists(other));
     EXPECT_TRUE(contents(model) == before);
   }
 }

@@ -38,13 +38,13 @@ struct Studio {
   std::string photos = path("photos"), network = path("net.onnx"), data = path("data"), model = path("m.safetensors"),
               problem;
 
-  std::string path(const std::string& name) const { return (dir / name).string(); }
+  std::string path(const std::string& name) const { return dir.file(name); }
 
   Studio() {
     write_pooling_network(network, kSide, kSquare);
     std::string attributes = "class,a,b,c,d,e\n";
     for (unsigned c = 0; c < kClasses.size(); ++c) {
-      std::filesystem::create_directories(photos + "/" + kClasses[c]);
+      fs::create_directories(photos + "/" + kClasses[c]);
       for (unsigned i = 0; i < kPerClass; ++i)
         write_text_file(fmt::format("{}/{}/{}.bmp", photos, kClasses[c], i), photo(c, 100 * c + i + 1));
       std::mt19937 draw(c + 50);
@@ -60,9 +60,8 @@ struct Studio {
       return;
     }
     EXPECT_EQ(extracted.exit_code, 0) << extracted.err;
-    EXPECT_EQ(run_cli({"data", "split", data}).exit_code, 0);
-    const auto trained = run_cli({"train", "--data", data, "--out", model, "--quiet"});
-    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+    run_ok({"data", "split", data});
+    run_ok({"train", "--data", data, "--out", model, "--quiet"});
   }
 };
 
@@ -77,21 +76,17 @@ class PhotoRows : public testing::Test {
     if (!studio().problem.empty()) GTEST_SKIP() << studio().problem;
   }
 
-  static CliResult predict(std::vector<std::string> options) {
-    options.insert(options.begin(), {"predict", "--model", studio().model, "--backbone", studio().network});
-    return run_cli(options);
+  static CliResult predict(Words options) {
+    return run_cli(Words{"predict", "--model", studio().model, "--backbone", studio().network} + options);
   }
 };
 
 TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
   const auto& s = studio();
-  const auto expected = run_cli({"predict", "--model", s.model, "--input", s.data + "/features.npy", "--json"}).json();
-  for (const std::vector<std::string>& options : {std::vector<std::string>{}, std::vector<std::string>{"--batch", "1"},
-                                                  std::vector<std::string>{"--threads", "2"}}) {
-    auto words = options;
-    words.insert(words.end(), {"--input", s.photos, "--json"});
-    const auto result = predict(words);
-    ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto expected = run_json({"predict", "--model", s.model, "--input", s.data + "/features.npy"});
+  for (const Words& options : {Words{}, Words{"--batch", "1"}, Words{"--threads", "2"}}) {
+    const Words words = options + Words{"--input", s.photos, "--json"};
+    const auto result = expect_ok(predict(words));
     const auto found = result.json();
     ASSERT_EQ(found["predictions"].size(), kClasses.size() * kPerClass);
     for (std::size_t i = 0; i < found["predictions"].size(); ++i) {
@@ -105,10 +100,9 @@ TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
 TEST_F(PhotoRows, AFileAFolderOrSeveral) {
   const auto& s = studio();
   const std::string one = s.photos + "/red/0.bmp", comma = s.path("a, b.bmp");
-  std::filesystem::copy_file(one, comma, std::filesystem::copy_options::overwrite_existing);
+  fs::copy_file(one, comma, fs::copy_options::overwrite_existing);
   const auto images = [&](const std::string& input) {
-    const auto result = predict({"--input", input, "--json"});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto result = expect_ok(predict({"--input", input, "--json"}));
     std::vector<std::string> names;
     const auto found = result.json();
     for (const auto& item : found["predictions"]) names.push_back(item["image"]);
@@ -124,21 +118,20 @@ TEST_F(PhotoRows, AFileAFolderOrSeveral) {
 TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   const auto& s = studio();
   TempDir dir;
-  const std::string folder = (dir / "mixed").string(), out = (dir / "p.csv").string();
-  std::filesystem::create_directories(folder + "/below");
-  std::filesystem::copy_file(s.photos + "/red/1.bmp", folder + "/a.bmp");
-  std::filesystem::copy_file(s.photos + "/blue/1.bmp", folder + "/below/b.bmp");
+  const std::string folder = dir.file("mixed"), out = dir.file("p.csv");
+  fs::create_directories(folder + "/below");
+  fs::copy_file(s.photos + "/red/1.bmp", folder + "/a.bmp");
+  fs::copy_file(s.photos + "/blue/1.bmp", folder + "/below/b.bmp");
   write_text_file(folder + "/cut.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\b\2\0\0\0", 29));
   write_text_file(folder + "/text.jpg", "no photograph");
   write_text_file(folder + "/other.heic", "another format");
-  const auto csv = predict({"--input", folder, "--top", "1"});
-  ASSERT_EQ(csv.exit_code, 0) << csv.err;
+  const auto csv = expect_ok(predict({"--input", folder, "--top", "1"}));
   EXPECT_EQ(csv.out.rfind("sample,image,rank,class,confidence\n0,a.bmp,1,", 0), 0u) << csv.out;
-  EXPECT_NE(csv.out.find("\n1,below/b.bmp,1,"), std::string::npos);
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
+  EXPECT_TRUE(has(csv.out, "\n1,below/b.bmp,1,"));
+  EXPECT_EQ(std::ranges::count(csv.out, '\n'), 3);
   for (const char* name :
        {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped", "endings: 1 file (1 .heic)"})
-    EXPECT_NE(csv.err.find(name), std::string::npos) << csv.err;
+    EXPECT_TRUE(has(csv.err, name));
   EXPECT_EQ(predict({"--input", folder, "--top", "1", "--quiet"}).err, "warning: 2 images could not be read\n");
   EXPECT_EQ(predict({"--input", folder, "--quiet", "--json"}).err, "") << "the count is in the output";
   EXPECT_EQ(predict({"--input", folder, "--quiet", "--table"}).err, "");
@@ -146,25 +139,21 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   ASSERT_EQ(json["unreadable"].size(), 2u);
   EXPECT_EQ(json["unreadable"][0]["image"], "cut.png");
   EXPECT_NE(json["unreadable"][1]["problem"], "");
-  EXPECT_NE(
-      predict({"--input", folder, "--table"}).out.find("\n2 photographs, 5 of 8 classes each\n2 images could not"),
-      std::string::npos);
+  EXPECT_TRUE(
+      has(predict({"--input", folder, "--table"}).out, "\n2 photographs, 5 of 8 classes each\n2 images could not"));
   const auto written = predict({"--input", folder, "--top", "1", "--out", out, "--json"});
   EXPECT_EQ(written.json()["unreadable"], 2);
   EXPECT_EQ(written.json()["samples"], 2);
   EXPECT_TRUE(same_bytes(read_text_file(out), csv.out));
 
-  std::filesystem::remove(out);
-  const auto none = predict({"--input", folder + "/cut.png," + folder + "/text.jpg", "--out", out});
-  EXPECT_EQ(none.exit_code, 3);
-  EXPECT_NE(none.err.find("expected at least one readable image, found none of 2"), std::string::npos) << none.err;
-  EXPECT_FALSE(std::filesystem::exists(out));
-  const auto alone = predict({"--input", folder + "/text.jpg"});
-  EXPECT_EQ(alone.exit_code, 3);
+  fs::remove(out);
+  expect_error(predict({"--input", folder + "/cut.png," + folder + "/text.jpg", "--out", out}), 3,
+               "expected at least one readable image, found none of 2");
+  EXPECT_FALSE(fs::exists(out));
+  const auto alone = expect_error(predict({"--input", folder + "/text.jpg"}), 3);
   EXPECT_EQ(alone.out, "");
-  EXPECT_NE(alone.err.find("expected a JPEG, PNG, WebP or BMP image, found another kind of file; convert it to JPEG"),
-            std::string::npos)
-      << alone.err;
+  EXPECT_TRUE(
+      has(alone.err, "expected a JPEG, PNG, WebP or BMP image, found another kind of file; convert it to JPEG"));
 }
 
 TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
@@ -172,13 +161,13 @@ TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
   TempDir dir;
   const std::string folder = dir.path().string();
   for (const char* name : {"0.png", "2.jpg", "4.png"}) write_text_file(dir / name, "no photograph");
-  std::filesystem::copy_file(s.photos + "/red/1.bmp", dir / "1.bmp");
-  std::filesystem::copy_file(s.photos + "/blue/1.bmp", dir / "3.bmp");
+  fs::copy_file(s.photos + "/red/1.bmp", dir / "1.bmp");
+  fs::copy_file(s.photos + "/blue/1.bmp", dir / "3.bmp");
   const auto found = predict({"--input", folder, "--json", "--batch", "2"}).json();
   ASSERT_EQ(found["predictions"].size(), 2u);
   EXPECT_EQ(found["unreadable"][1]["sample"], 2);
   EXPECT_EQ(found["unreadable"][2]["sample"], 4);
-  EXPECT_NE(predict({"--input", folder}).out.find("\n3,3.bmp,1,"), std::string::npos);
+  EXPECT_TRUE(has(predict({"--input", folder}).out, "\n3,3.bmp,1,"));
   const auto explain = [&](const std::string& row) {
     return run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", folder, "--row", row, "--json"});
   };
@@ -188,45 +177,36 @@ TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
     EXPECT_EQ(why["image"], one["image"]);
     EXPECT_EQ(why["winner"], one["top"][0]["class"]);
   }
-  const auto unreadable = explain("2");
-  EXPECT_EQ(unreadable.exit_code, 3);
-  EXPECT_NE(unreadable.err.find("2.jpg: expected a JPEG, "), std::string::npos) << unreadable.err;
-  EXPECT_NE(explain("5").err.find("from 0 to 4"), std::string::npos);
+  expect_error(explain("2"), 3, "2.jpg: expected a JPEG, ");
+  EXPECT_TRUE(has(explain("5").err, "from 0 to 4"));
 }
 
 TEST_F(PhotoRows, FeaturesThatAreNotFiniteAreSkippedAndNamed) {
   TempDir dir;
-  std::filesystem::copy(studio().data, dir / "data");
-  std::filesystem::remove(dir / "data/extraction.json");
-  const std::string model = (dir / "m.safetensors").string(), network = (dir / "log.onnx").string();
-  ASSERT_EQ(
-      run_cli({"train", "--data", (dir / "data").string(), "--out", model, "--method", "eszsl", "--quiet"}).exit_code,
-      0);
+  fs::copy(studio().data, dir / "data");
+  fs::remove(dir / "data/extraction.json");
+  const std::string model = dir.file("m.safetensors"), network = dir.file("log.onnx");
+  run_ok({"train", "--data", dir.file("data"), "--out", model, "--method", "eszsl", "--quiet"});
   write_text_file(network, onnx_file({{onnx_node("Log", {"image"}, "y"), onnx_node("Flatten", {"y"}, "z")},
                                       {},
                                       {onnx_value("image", {0, 3, 4, 4})},
                                       {onnx_value("z", {})}}));
   write_text_file(dir / "log.json", R"({"preset": "tf", "fit": "whole", "width": 4, "height": 4})");
-  std::filesystem::create_directories(dir / "photos");
+  fs::create_directories(dir / "photos");
   const std::string white = bmp_photo(8, 8, 0).substr(0, 54) + std::string(3 * 64, '\xff');
   write_text_file(dir / "photos/a.bmp", white);
   write_photo(dir / "photos/b.bmp", 1);
   write_text_file(dir / "photos/c.bmp", white);
   const auto predict_in = [&](const std::string& input) {
     return run_cli(
-        {"predict", "--model", model, "--backbone", network, "--force", "--input", (dir / input).string(), "--json"});
+        {"predict", "--model", model, "--backbone", network, "--force", "--input", dir.file(input), "--json"});
   };
-  const auto result = predict_in("photos");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = expect_ok(predict_in("photos"));
   EXPECT_EQ(result.json()["predictions"].size(), 2u);
   ASSERT_EQ(result.json()["unreadable"].size(), 1u);
   EXPECT_EQ(result.json()["unreadable"][0]["image"], "b.bmp");
-  EXPECT_NE(result.err.find("b.bmp: cannot be read, skipped: the network's output has values that are not finite"),
-            std::string::npos)
-      << result.err;
-  const auto alone = predict_in("photos/b.bmp");
-  EXPECT_EQ(alone.exit_code, 3);
-  EXPECT_NE(alone.err.find("b.bmp"), std::string::npos) << alone.err;
+  EXPECT_TRUE(has(result.err, "b.bmp: cannot be read, skipped: the network's output has values that are not finite"));
+  expect_error(predict_in("photos/b.bmp"), 3, "b.bmp");
 }
 
 TEST_F(PhotoRows, WhereNoneCanBeReadTheFirstIsNamedByItsPathWithAdvice) {
@@ -234,56 +214,42 @@ TEST_F(PhotoRows, WhereNoneCanBeReadTheFirstIsNamedByItsPathWithAdvice) {
   TempDir dir;
   write_text_file(dir / "a.jpg", "");
   write_text_file(dir / "b.jpg", "no image");
-  const auto all = predict({"--input", dir.path().string()});
-  EXPECT_EQ(all.exit_code, 3);
-  EXPECT_NE(all.err.find("parsnets: " + (dir / "a.jpg").string() +
-                         ": expected at least one readable image, found none of 2; the first: an empty file; "
-                         "write or download it again"),
-            std::string::npos)
-      << all.err;
+  expect_error(predict({"--input", dir.path().string()}), 3,
+               "parsnets: " + dir.file("a.jpg") +
+                   ": expected at least one readable image, found none of 2; the first: an empty file; "
+                   "write or download it again");
   const auto one =
       run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", dir.path().string(), "--row", "1"});
-  EXPECT_NE(one.err.find("parsnets: " + (dir / "b.jpg").string() + ": expected a JPEG"), std::string::npos) << one.err;
+  EXPECT_TRUE(has(one.err, "parsnets: " + dir.file("b.jpg") + ": expected a JPEG"));
 }
 
 TEST_F(PhotoRows, NamesFitTheirColumnsAndTheTerminal) {
   const auto& s = studio();
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), table = (dir / "new.csv").string();
-  std::filesystem::copy_file(s.model, model);
+  const std::string model = dir.file("m.safetensors"), table = dir.file("new.csv");
+  fs::copy_file(s.model, model);
   write_text_file(table, "class,a,b,c,d,e\na日本語トラック größer,1,2,3,4,5\n");
-  ASSERT_EQ(run_cli({"classes", "add", "--model", model, "--attributes", table}).exit_code, 0);
+  run_ok({"classes", "add", "--model", model, "--attributes", table});
   std::string names;
   for (const auto& name : kClasses) names += (names.empty() ? "" : ",") + name;
-  ASSERT_EQ(run_cli({"classes", "remove", "--model", model, "--classes", names.substr(0, names.rfind(','))}).exit_code,
-            0);
-  const auto why = run_cli({"explain", "--model", model, "--input", s.data + "/features.npy"});
-  ASSERT_EQ(why.exit_code, 0) << why.err;
-  EXPECT_NE(why.out.find(" a日本語トラック g…"), std::string::npos) << why.out;
-  std::filesystem::create_directories(dir / "p");
+  run_ok({"classes", "remove", "--model", model, "--classes", names.substr(0, names.rfind(','))});
+  const auto why = run_ok({"explain", "--model", model, "--input", s.data + "/features.npy"});
+  EXPECT_TRUE(has(why.out, " a日本語トラック g…"));
+  fs::create_directories(dir / "p");
   write_text_file(dir / "p/new\nline\033[31m.bmp", photo(1, 1));
-  const auto shown = predict({"--input", (dir / "p").string(), "--table"});
-  EXPECT_NE(shown.out.find("new\\x0aline\\x1b[31m.bmp  "), std::string::npos) << shown.out;
+  const auto shown = predict({"--input", dir.file("p"), "--table"});
+  EXPECT_TRUE(has(shown.out, "new\\x0aline\\x1b[31m.bmp  "));
 }
 
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
   const auto& s = studio();
   const std::string input = s.photos + "/red/0.bmp";
   for (const char* command : {"predict", "explain"}) {
-    std::vector<std::string> words{command, "--model", s.model, "--backbone", s.network, "--input", input};
-    const auto with = [&](const std::vector<std::string>& more) {
-      auto all = words;
-      all.insert(all.end(), more.begin(), more.end());
-      return run_cli(all);
-    };
-    const auto large = with({"--max-pixels", "1023"});
-    EXPECT_EQ(large.exit_code, 3);
-    EXPECT_NE(large.err.find("found 32 x 32 pixels, too many; make the photograph smaller, or raise --max-pixels"),
-              std::string::npos)
-        << large.err;
-    const auto low = with({"--memory-limit", "700MB", "--threads", "1"});
-    EXPECT_EQ(low.exit_code, 2);
-    EXPECT_NE(low.err.find("lower --max-pixels"), std::string::npos) << low.err;
+    Words words{command, "--model", s.model, "--backbone", s.network, "--input", input};
+    const auto with = [&](const Words& more) { return run_cli(words + more); };
+    expect_error(with({"--max-pixels", "1023"}), 3,
+                 "found 32 x 32 pixels, too many; make the photograph smaller, or raise --max-pixels");
+    expect_error(with({"--memory-limit", "700MB", "--threads", "1"}), 2, "lower --max-pixels");
     EXPECT_EQ(with({"--memory-limit", "700MB", "--threads", "1", "--max-pixels", "10000000"}).exit_code, 0);
   }
 }
@@ -291,25 +257,23 @@ TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
 TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
   const auto& s = studio();
   TempDir dir;
-  const auto path = [&](const char* name) { return (dir / name).string(); };
+  const auto path = [&](const char* name) { return dir.file(name); };
   const std::string other = path("other.onnx"), small = path("small.onnx"), unknown = path("unknown"),
                     model = path("unknown.safetensors"), device = path("m.pnrt"), unknown_device = path("unknown.pnrt"),
                     input = s.photos + "/red";
   write_pooling_network(other, kSide, kSquare / 2);
   write_pooling_network(small, kSide, kSquare * 2);
-  std::filesystem::copy(s.data, unknown, std::filesystem::copy_options::recursive);
-  std::filesystem::remove(unknown + "/extraction.json");
-  ASSERT_EQ(run_cli({"train", "--data", unknown, "--out", model, "--quiet"}).exit_code, 0);
+  fs::copy(s.data, unknown, kRecursive);
+  fs::remove(unknown + "/extraction.json");
+  run_ok({"train", "--data", unknown, "--out", model, "--quiet"});
   for (const auto& [from, to] : {std::pair(s.model, device), std::pair(model, unknown_device)})
-    ASSERT_EQ(run_cli({"export", "--model", from, "--out", to, "--precision", "float32"}).exit_code, 0);
+    run_ok({"export", "--model", from, "--out", to, "--precision", "float32"});
   const auto refused = [&](const std::string& by, const std::string& network, bool trust, const char* part) {
     for (const char* command : {"predict", "explain"}) {
       if (by.ends_with(".pnrt") && command[0] == 'e') continue;
-      std::vector<std::string> words{command, "--model", by, "--input", input, "--backbone", network};
+      Words words{command, "--model", by, "--input", input, "--backbone", network};
       if (trust) words.push_back("--force");
-      const auto result = run_cli(words);
-      EXPECT_EQ(result.exit_code, 3) << command;
-      EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+      const auto result = run_error(words, 3, part);
       EXPECT_EQ(result.out, "");
     }
   };
@@ -319,10 +283,9 @@ TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
   refused(model, small, true, "expected 48 per sample, as in training, found 12");
   const auto expected = predict({"--input", input, "--json"}).json()["predictions"];
   for (const auto& by : {model, unknown_device, device}) {
-    std::vector<std::string> words{"predict", "--model", by, "--input", input, "--backbone", s.network, "--json"};
+    Words words{"predict", "--model", by, "--input", input, "--backbone", s.network, "--json"};
     if (by != device) words.push_back("--force");
-    const auto trusted = run_cli(words);
-    ASSERT_EQ(trusted.exit_code, 0) << trusted.err;
+    const auto trusted = run_ok(words);
     const auto found = trusted.json()["predictions"];
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -336,11 +299,10 @@ TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
 TEST_F(PhotoRows, AnExplanationOfAPhotographIsThatOfItsFeatures) {
   const auto& s = studio();
   for (const std::size_t row : {0, 13}) {
-    auto expected = run_cli({"explain", "--model", s.model, "--input", s.data + "/features.npy", "--row",
-                             std::to_string(row), "--json"})
-                        .json();
+    auto expected =
+        run_json({"explain", "--model", s.model, "--input", s.data + "/features.npy", "--row", std::to_string(row)});
     const std::string name = fmt::format("{}/{}.bmp", kClasses[row / kPerClass], row % kPerClass);
-    const std::vector<std::string> words{"explain", "--model", s.model, "--backbone", s.network, "--input"};
+    const Words words{"explain", "--model", s.model, "--backbone", s.network, "--input"};
     auto of_folder = words, of_file = words;
     of_folder.insert(of_folder.end(), {s.photos, "--row", std::to_string(row), "--json"});
     auto found = run_cli(of_folder).json();
@@ -356,10 +318,10 @@ TEST_F(PhotoRows, AnExplanationOfAPhotographIsThatOfItsFeatures) {
 
 TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
   TempDir dir;
-  const std::string image = (dir / "a.bmp").string();
+  const std::string image = dir.file("a.bmp");
   write_photo(image, 1);
   for (const char* command : {"predict", "explain"})
-    for (const auto& [options, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+    for (const auto& [options, part] : std::vector<std::pair<Words, std::string>>{
              {{"--input", image}, "photographs need --backbone"},
              {{"--input", dir.path().string()}, "photographs need --backbone"},
              {{"--input", "x.npy", "y.npy"}, "--input: expected one file of features, found 2"},
@@ -367,11 +329,7 @@ TEST(PhotoInput, WhatDoesNotGoTogetherIsAUsageError) {
              {{"--input", "x.npy", "--backbone", "x.onnx"},
               "--backbone is for photographs, but 'x.npy' holds features"},
              {{"--input", "x.npy", "--force"}, "--force requires --backbone"}}) {
-      std::vector<std::string> words{command, "--model", "m.safetensors"};
-      words.insert(words.end(), options.begin(), options.end());
-      const auto result = run_cli(words);
-      EXPECT_EQ(result.exit_code, 2) << part;
-      EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+      run_error(Words{command, "--model", "m.safetensors"} + options, 2, part);
     }
 }
 

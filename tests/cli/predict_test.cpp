@@ -20,9 +20,9 @@ namespace {
 /// A model and the features of the demo set in both formats, made once.
 struct Files {
   TempDir dir;
-  std::string model = (dir / "m.safetensors").string(), csv = (dir / "x.csv").string(), npy = (dir / "x.npy").string();
+  std::string model = dir.file("m.safetensors"), csv = dir.file("x.csv"), npy = dir.file("x.npy");
   Files() {
-    EXPECT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--quiet"}).exit_code, 0);
+    train_demo(model, {"--method", "ridge"});
     const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
     const MatrixView<const float> some(features.data(), 300, features.cols());
     write_csv(csv, some);
@@ -37,7 +37,7 @@ const Files& files() {
 
 /// The model with rejection and prediction sets that some of those samples tell apart.
 struct Calibrated {
-  std::string file = (files().dir / "calibrated.safetensors").string();
+  std::string file = files().dir.file("calibrated.safetensors");
   Model model = load_model(files().model);
   Calibrated() {
     const Matrix<float> x = read_npy_float({files().npy, ""});
@@ -65,7 +65,7 @@ const Calibrated& calibrated() {
   return made;
 }
 
-CliResult predict(std::vector<std::string> options, const std::string& prefix = "") {
+CliResult predict(Words options, const std::string& prefix = "") {
   options.insert(options.begin(), {"predict", "--model", files().model, "--top", "2"});
   return run_cli(options, prefix);
 }
@@ -74,9 +74,8 @@ CliResult predict(std::vector<std::string> options, const std::string& prefix = 
 
 TEST(CliPredict, EveryWayInGivesTheSameTable) {
   for (const char* batch : {"1", "64", "1024"}) {
-    const auto expected = predict({"--input", files().npy, "--batch", batch});
-    ASSERT_EQ(expected.exit_code, 0) << expected.err;
-    EXPECT_EQ(std::count(expected.out.begin(), expected.out.end(), '\n'), 300 * 2 + 1);
+    const auto expected = expect_ok(predict({"--input", files().npy, "--batch", batch}));
+    EXPECT_EQ(std::ranges::count(expected.out, '\n'), 300 * 2 + 1);
     EXPECT_TRUE(same_bytes(predict({"--input", files().csv, "--batch", batch}).out, expected.out));
     for (const auto& file : {files().csv, files().npy}) {
       const auto piped = predict({"--input", "-", "--batch", batch}, "cat " + file + " |");
@@ -90,7 +89,7 @@ TEST(CliPredict, EveryWayInGivesTheSameTable) {
 TEST(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
   // The second row is sent only after the first was answered.
   TempDir dir;
-  const std::string out = (dir / "answers").string(), row = "head -n 1 " + files().csv;
+  const std::string out = dir.file("answers"), row = "head -n 1 " + files().csv;
   const std::string script =
       "mkfifo rows results; " + shell_quoted(PARSNETS_BINARY) + " predict --top 2 --batch 1 --input - --model " +
       files().model + " < rows > results & exec 3> rows 4< results; " + row +
@@ -98,17 +97,16 @@ TEST(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
       " > seen; " + row + " >&3; exec 3>&-; cat <&4 >> " + out + "; wait $!";
   ASSERT_EQ(std::system(("cd " + dir.path().string() + " && sh -c " + shell_quoted(script)).c_str()), 0);
   EXPECT_EQ(read_text_file(dir / "seen"), "1\n");
-  EXPECT_NE(read_text_file(out).find("\n1,2,"), std::string::npos);
+  EXPECT_TRUE(has(read_text_file(out), "\n1,2,"));
 }
 
 TEST(CliPredict, DeviceFilesAreRecognisedByContent) {
   TempDir dir;
-  const std::string device = (dir / "a.model").string();
-  ASSERT_EQ(run_cli({"export", "--model", files().model, "--out", device, "--precision", "float32"}).exit_code, 0);
+  const std::string device = dir.file("a.model");
+  run_ok({"export", "--model", files().model, "--out", device, "--precision", "float32"});
   const auto expected = predict({"--input", files().npy});
-  const auto found = run_cli({"predict", "--model", device, "--top", "2", "--input", files().npy});
-  ASSERT_EQ(found.exit_code, 0) << found.err;
-  const std::vector<std::vector<std::string>> a = [&] {
+  const auto found = run_ok({"predict", "--model", device, "--top", "2", "--input", files().npy});
+  const std::vector<Words> a = [&] {
     write_text_file(dir / "a.csv", expected.out);
     return read_csv(dir / "a.csv", true).rows;
   }();
@@ -121,17 +119,16 @@ TEST(CliPredict, DeviceFilesAreRecognisedByContent) {
     EXPECT_NEAR(std::stod(a[i][3]), std::stod(b[i][3]), 2e-3);
   }
   EXPECT_LE(differ, 2u) << "float32 differs by rounding alone";
-  EXPECT_EQ(run_cli({"predict", "--model", device, "--input", files().npy, "--among", "unseen", "--json"})
-                .json()["predictions"][0]["top"]
-                .size(),
-            2u);
+  EXPECT_EQ(
+      run_json({"predict", "--model", device, "--input", files().npy, "--among", "unseen"})["predictions"][0]["top"]
+          .size(),
+      2u);
 }
 
 TEST(CliPredict, AFileHasTheFormatOfItsEnding) {
   TempDir dir;
-  const std::string csv = (dir / "new/p.csv").string(), json = (dir / "p.json").string();
-  const auto written = predict({"--input", files().csv, "--out", csv});
-  ASSERT_EQ(written.exit_code, 0) << written.err;
+  const std::string csv = dir.file("new/p.csv"), json = dir.file("p.json");
+  const auto written = expect_ok(predict({"--input", files().csv, "--out", csv}));
   EXPECT_EQ(written.out, csv + ": 300 samples, 2 of 10 classes each\n");
   EXPECT_TRUE(same_bytes(read_text_file(csv), predict({"--input", files().csv}).out));
   const auto told = predict({"--input", files().csv, "--out", json, "--json"}).json();
@@ -141,25 +138,23 @@ TEST(CliPredict, AFileHasTheFormatOfItsEnding) {
 
 TEST(CliPredict, ErrorsLeaveAnEarlierFileAndNothingElse) {
   TempDir dir;
-  std::filesystem::create_directory(dir / "out");
-  const std::string out = (dir / "out/p.csv").string(), bad = (dir / "bad.csv").string();
+  fs::create_directory(dir / "out");
+  const std::string out = dir.file("out/p.csv"), bad = dir.file("bad.csv");
   write_text_file(out, "earlier");
   write_text_file(bad, read_text_file(files().csv) + "1,2,3\n");
-  const auto result = predict({"--input", bad, "--out", out, "--batch", "10"});
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("bad.csv:301: expected 192 cells"), std::string::npos) << result.err;
+  expect_error(predict({"--input", bad, "--out", out, "--batch", "10"}), 3, "bad.csv:301: expected 192 cells");
   EXPECT_TRUE(same_bytes(read_text_file(out), "earlier"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "out"), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
   write_text_file(bad, "1,2,3\n");
-  EXPECT_NE(predict({"--input", bad}).err.find("expected 192 per sample"), std::string::npos);
+  EXPECT_TRUE(has(predict({"--input", bad}).err, "expected 192 per sample"));
   EXPECT_EQ(predict({"--input", "-"}, "printf '' |").exit_code, 3);
   EXPECT_EQ(predict({"--input", "-"}, "head -c 500 " + files().npy + " |").exit_code, 3) << "a part of an array";
-  EXPECT_EQ(predict({"--input", files().csv, "--out", (dir / "out/p.csv/q.csv").string()}).exit_code, 3);
+  EXPECT_EQ(predict({"--input", files().csv, "--out", dir.file("out/p.csv/q.csv")}).exit_code, 3);
 }
 
 TEST(CliPredict, AnErrorAfterTheFirstPredictionsIsAPartOfTheirObject) {
-  const auto result = predict({"--input", "-", "--json", "--batch", "10"}, "(cat " + files().csv + "; echo 1,2,3) |");
-  EXPECT_EQ(result.exit_code, 3);
+  const auto result =
+      expect_error(predict({"--input", "-", "--json", "--batch", "10"}, "(cat " + files().csv + "; echo 1,2,3) |"), 3);
   EXPECT_EQ(result.json()["predictions"].size(), 300u);
   EXPECT_EQ(result.json()["error"]["code"], 3) << result.out;
   const auto at_once = predict({"--input", "-", "--json"}, "printf '' |").json();
@@ -169,8 +164,8 @@ TEST(CliPredict, AnErrorAfterTheFirstPredictionsIsAPartOfTheirObject) {
 
 TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   TempDir dir;
-  std::filesystem::create_directory(dir / "out");
-  const std::string out = (dir / "out/p.csv").string();
+  fs::create_directory(dir / "out");
+  const std::string out = dir.file("out/p.csv");
   // A pipe that stays open and empty. Once the temporary file is there, rows are waited for.
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
@@ -178,25 +173,20 @@ TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
                                             dir / "out", IN_CREATE, pipe[0]);
   for (const int end : pipe) ::close(end);
   EXPECT_EQ(code, 130);
-  EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
+  EXPECT_TRUE(fs::is_empty(dir / "out"));
 }
 
 TEST(CliPredict, AnArchiveOnStandardInputIsToldApartFromRows) {
   TempDir dir;
   write_text_file(dir / "x.npz", std::string("PK\x03\x04", 4) + "rest");
-  const auto result =
-      run_cli({"predict", "--model", files().model, "--input", "-"}, "cat " + (dir / "x.npz").string() + " |");
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("give the file by its name"), std::string::npos) << result.err;
+  expect_error(run_cli({"predict", "--model", files().model, "--input", "-"}, "cat " + dir.file("x.npz") + " |"), 3,
+               "give the file by its name");
 }
 
 TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
   const Model& model = calibrated().model;
-  const std::vector<std::string> words{"predict", "--model", calibrated().file, "--input", files().npy, "--top", "2"};
-  const auto with = [&words](std::vector<std::string> more) {
-    more.insert(more.begin(), words.begin(), words.end());
-    return run_cli(more);
-  };
+  const Words words{"predict", "--model", calibrated().file, "--input", files().npy, "--top", "2"};
+  const auto with = [&words](Words more) { return run_cli(words + more); };
   const auto plain = with({"--json"}).json()["predictions"],
              judged = with({"--json", "--reject"}).json()["predictions"];
   const Matrix<float> x = read_npy_float({files().npy, ""});
@@ -233,13 +223,9 @@ TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
 
 TEST(CliPredict, ACoverageGivesPredictionSets) {
   const Model& model = calibrated().model;
-  const std::vector<std::string> words{"predict", "--model", calibrated().file, "--input", files().npy, "--json"};
-  const auto with = [&words](std::vector<std::string> more) {
-    more.insert(more.begin(), words.begin(), words.end());
-    return run_cli(more);
-  };
-  const auto result = with({"--coverage", "90%"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Words words{"predict", "--model", calibrated().file, "--input", files().npy, "--json"};
+  const auto with = [&words](Words more) { return run_cli(words + more); };
+  const auto result = expect_ok(with({"--coverage", "90%"}));
   EXPECT_TRUE(same_bytes(with({"--coverage", "0.9", "--batch", "7", "--threads", "2"}).out, result.out));
   const auto found = result.json();
   EXPECT_EQ(found["coverage"], 0.9);
@@ -264,7 +250,7 @@ TEST(CliPredict, ACoverageGivesPredictionSets) {
   EXPECT_GT(classes, 330u);
   EXPECT_LT(classes, 2700u);
   const auto csv = run_cli({"predict", "--model", calibrated().file, "--input", files().npy, "--coverage", "90%"});
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), static_cast<std::ptrdiff_t>(classes) + 1);
+  EXPECT_EQ(std::ranges::count(csv.out, '\n'), static_cast<std::ptrdiff_t>(classes) + 1);
   const auto both = with({"--coverage", "90%", "--reject"}).json()["predictions"],
              judged = with({"--reject"}).json()["predictions"];
   for (std::size_t i = 0; i < x.rows(); ++i) {
@@ -273,21 +259,19 @@ TEST(CliPredict, ACoverageGivesPredictionSets) {
     EXPECT_EQ(both[i]["unknown"], judged[i]["unknown"]);
   }
   TempDir dir;
-  const auto told = with({"--coverage", "90%", "--reject", "--out", (dir / "p.csv").string()}).json();
+  const auto told = with({"--coverage", "90%", "--reject", "--out", dir.file("p.csv")}).json();
   EXPECT_EQ(told["average_size"], static_cast<double>(classes) / 300);
   EXPECT_EQ(told["unknown"], 100);
 }
 
 TEST(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
   TempDir dir;
-  const std::string device = (dir / "a.model").string(), out = (dir / "p.csv").string();
-  ASSERT_EQ(run_cli({"export", "--model", files().model, "--out", device}).exit_code, 0);
-  const auto refused = [&](const std::string& model, std::vector<std::string> options, const char* part) {
+  const std::string device = dir.file("a.model"), out = dir.file("p.csv");
+  run_ok({"export", "--model", files().model, "--out", device});
+  const auto refused = [&](const std::string& model, Words options, const char* part) {
     options.insert(options.begin(), {"predict", "--model", model, "--input", files().npy, "--out", out});
-    const auto result = run_cli(options);
-    EXPECT_EQ(result.exit_code, 2) << part;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-    EXPECT_FALSE(std::filesystem::exists(out));
+    run_error(options, 2, part);
+    EXPECT_FALSE(fs::exists(out));
   };
   const std::string good = calibrated().file;
   refused(files().model, {"--reject"}, "the model has no rejection; calibrate it with 'parsnets calibrate'");
@@ -342,9 +326,8 @@ TEST(CliPredict, AttributesThatDecidedForTheBestClassAreTold) {
 }
 
 TEST(CliPredict, AnExplanationGoesWithSetsAndVerdicts) {
-  const auto found = run_cli({"predict", "--model", calibrated().file, "--input", files().npy, "--json", "--explain",
-                              "2", "--coverage", "90%", "--reject"})
-                         .json()["predictions"];
+  const auto found = run_json({"predict", "--model", calibrated().file, "--input", files().npy, "--explain", "2",
+                               "--coverage", "90%", "--reject"})["predictions"];
   std::size_t unknown = 0;
   for (const auto& one : found) {
     EXPECT_TRUE(one.contains("set") && one["because"].is_array());
@@ -356,14 +339,12 @@ TEST(CliPredict, AnExplanationGoesWithSetsAndVerdicts) {
 
 TEST(CliPredict, WhatCannotBeExplainedIsRefused) {
   TempDir dir;
-  const std::string device = (dir / "a.model").string(), reverse = (dir / "reverse.safetensors").string();
-  ASSERT_EQ(run_cli({"export", "--model", files().model, "--out", device}).exit_code, 0);
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", reverse, "--method", "reverse-ridge", "--quiet"}).exit_code, 0);
-  const auto refused = [&](const std::string& model, std::vector<std::string> options, const char* part) {
+  const std::string device = dir.file("a.model"), reverse = dir.file("reverse.safetensors");
+  run_ok({"export", "--model", files().model, "--out", device});
+  train_demo(reverse, {"--method", "reverse-ridge"});
+  const auto refused = [&](const std::string& model, Words options, const char* part) {
     options.insert(options.begin(), {"predict", "--model", model, "--input", files().npy, "--explain", "2"});
-    const auto result = run_cli(options);
-    EXPECT_EQ(result.exit_code, 2) << part;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    const auto result = run_error(options, 2, part);
     EXPECT_EQ(result.out, "");
   };
   refused(device, {}, "--explain: expected a model file, found a device file");
@@ -372,9 +353,8 @@ TEST(CliPredict, WhatCannotBeExplainedIsRefused) {
 }
 
 TEST(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
-  const auto result = run_cli({"predict", "--model", calibrated().file, "--input", files().npy, "--table", "--top", "3",
-                               "--explain", "1", "--reject"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok({"predict", "--model", calibrated().file, "--input", files().npy, "--table", "--top", "3",
+                              "--explain", "1", "--reject"});
   std::istringstream lines(result.out);
   std::string line;
   std::getline(lines, line);
@@ -398,29 +378,22 @@ TEST(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
   EXPECT_EQ(samples, 300u);
   EXPECT_EQ(unknown, 100u);
   EXPECT_EQ(reasons, 200u);
-  EXPECT_NE(result.out.find("\n\n300 samples, 3 of 10 classes each\n100 of the samples are unknown\n"),
-            std::string::npos);
+  EXPECT_TRUE(has(result.out, "\n\n300 samples, 3 of 10 classes each\n100 of the samples are unknown\n"));
   TempDir dir;
-  for (const std::vector<std::string>& other :
-       {std::vector<std::string>{"--json"}, std::vector<std::string>{"--out", (dir / "p.csv").string()}}) {
-    auto words = other;
-    words.insert(words.end(), {"--input", files().npy, "--table"});
-    const auto refused = predict(words);
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_NE(refused.err.find("--table conflicts with " + other[0]), std::string::npos) << refused.err;
+  for (const Words& other : {Words{"--json"}, Words{"--out", dir.file("p.csv")}}) {
+    const Words words = other + Words{"--input", files().npy, "--table"};
+    expect_error(predict(words), 2, "--table conflicts with " + other[0]);
   }
 }
 
 TEST(CliPredict, NeverWritesOverWhatItReads) {
   TempDir dir;
-  const std::string copy = (dir / "samples.csv").string();
-  std::filesystem::copy_file(files().csv, copy);
+  const std::string copy = dir.file("samples.csv");
+  fs::copy_file(files().csv, copy);
   const std::string before = read_text_file(copy);
-  const auto result = predict({"--input", copy, "--out", copy});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("--out"), std::string::npos) << result.err;
+  expect_error(predict({"--input", copy, "--out", copy}), 2, "--out");
   EXPECT_EQ(read_text_file(copy), before);
-  EXPECT_EQ(predict({"--input", files().csv, "--out", (dir / "p.txt").string()}).exit_code, 2);
+  EXPECT_EQ(predict({"--input", files().csv, "--out", dir.file("p.txt")}).exit_code, 2);
 }
 
 }  // namespace parsnets::test

@@ -27,14 +27,13 @@ const char* const kMpirun =
     "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n ";
 
 bool has_mpi() {
-  return std::system("command -v mpirun > /dev/null") == 0 &&
-         run_cli({"doctor", "--json"}).json()["mpi"].get<std::string>() != "";
+  return std::system("command -v mpirun > /dev/null") == 0 && run_json({"doctor"})["mpi"].get<std::string>() != "";
 }
 
 #define SKIP_WITHOUT_MPI() \
   if (!has_mpi()) GTEST_SKIP() << "NO MPI: install openmpi-bin and libopenmpi-dev and build again"
 
-CliResult run_processes(std::size_t count, const std::vector<std::string>& arguments) {
+CliResult run_processes(std::size_t count, const Words& arguments) {
   return run_cli(arguments, kMpirun + std::to_string(count));
 }
 
@@ -45,7 +44,7 @@ std::string write_data(const TempDir& dir, std::size_t samples = 2000) {
   options.dimensions = 64;
   options.attributes = 16;
   options.hidden = 32;
-  const std::string folder = (dir / "data").string();
+  const std::string folder = dir.file("data");
   save_dataset(synthesize(options), folder, DataFormat::npy);
   return folder;
 }
@@ -54,11 +53,11 @@ std::string write_data(const TempDir& dir, std::size_t samples = 2000) {
 std::vector<pid_t> processes_with(const std::string& word) {
   std::vector<pid_t> found;
   std::error_code ignored;
-  const auto tool = std::filesystem::canonical(PARSNETS_BINARY);
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+  const auto tool = fs::canonical(PARSNETS_BINARY);
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
     if (!std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) continue;
-    if (std::filesystem::read_symlink(entry.path() / "exe", ignored) != tool) continue;
+    if (fs::read_symlink(entry.path() / "exe", ignored) != tool) continue;
     std::ifstream file(entry.path() / "cmdline");
     const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (line.find(word) != std::string::npos) found.push_back(static_cast<pid_t>(std::stol(name)));
@@ -66,13 +65,10 @@ std::vector<pid_t> processes_with(const std::string& word) {
   return found;
 }
 
-const std::vector<std::string> kGated{"--networks", "8", "--active", "2", "--encoding", "8"};
+const Words kGated{"--networks", "8", "--active", "2", "--encoding", "8"};
 
-std::vector<std::string> train_words(const std::string& data, const std::string& out,
-                                     const std::vector<std::string>& more) {
-  std::vector<std::string> words{"train", "--data", data, "--out", out, "--threads", "1", "--quiet", "--json"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+Words train_words(const std::string& data, const std::string& out, const Words& more) {
+  return Words{"train", "--data", data, "--out", out, "--threads", "1", "--quiet", "--json"} + more;
 }
 
 }  // namespace
@@ -81,24 +77,22 @@ TEST(CliProcessGroup, ProcessesTrainTheModelOfOne) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
   const std::string data = write_data(dir);
-  const std::vector<std::pair<std::vector<std::string>, double>> cases{
-      {{"--networks", "0", "--refine-steps", "0"}, 1e-5},
-      {{"--method", "ridge"}, 1e-5},
-      {{"--method", "eszsl"}, 1e-5},
-      {kGated, 1e-3}};
+  const std::vector<std::pair<Words, double>> cases{{{"--networks", "0", "--refine-steps", "0"}, 1e-5},
+                                                    {{"--method", "ridge"}, 1e-5},
+                                                    {{"--method", "eszsl"}, 1e-5},
+                                                    {kGated, 1e-3}};
   for (const auto& [options, tolerance] : cases) {
-    const std::string one = (dir / "one.safetensors").string(), many = (dir / "many.safetensors").string();
-    ASSERT_EQ(run_cli(train_words(data, one, options)).exit_code, 0);
+    const std::string one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
+    run_ok(train_words(data, one, options));
     const Model expected = load_model(one);
     for (const std::size_t count : {1u, 2u, 4u}) {
-      const CliResult result = run_processes(count, train_words(data, many, options));
-      ASSERT_EQ(result.exit_code, 0) << result.err;
+      const auto result = expect_ok(run_processes(count, train_words(data, many, options)));
       EXPECT_EQ(result.json()["processes"], count);
       const Model model = load_model(many);
       EXPECT_LT(largest_difference(expected.networks, model.networks), tolerance) << options[1] << " " << count;
       EXPECT_LT(largest_difference(expected.shared, model.shared), tolerance) << options[1] << " " << count;
       EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);
-      EXPECT_FALSE(std::filesystem::exists(many + ".checkpoint.fold0.done"));
+      EXPECT_FALSE(fs::exists(many + ".checkpoint.fold0.done"));
     }
   }
 }
@@ -106,10 +100,9 @@ TEST(CliProcessGroup, ProcessesTrainTheModelOfOne) {
 TEST(CliProcessGroup, EveryProcessSolvesTheSvrOfAllSamples) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
-  const std::string data = write_data(dir, 800), one = (dir / "one.safetensors").string(),
-                    many = (dir / "many.safetensors").string();
-  const std::vector<std::string> options{"--method", "scln", "--networks", "8",  "--active", "2",
-                                         "--folds",  "1",    "--encoding", "16", "--gates",  "anchor"};
+  const std::string data = write_data(dir, 800), one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
+  const Words options{"--method", "scln", "--networks", "8",  "--active", "2",
+                      "--folds",  "1",    "--encoding", "16", "--gates",  "anchor"};
   const CliResult expected = run_cli(train_words(data, one, options)),
                   found = run_processes(2, train_words(data, many, options));
   ASSERT_EQ(expected.exit_code, 0) << expected.err;
@@ -121,9 +114,8 @@ TEST(CliProcessGroup, EveryProcessSolvesTheSvrOfAllSamples) {
 TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
-  const std::string data = write_data(dir), out = (dir / "m.safetensors").string();
-  const CliResult result = run_processes(2, train_words(data, out, {"--networks", "0", "--refine-steps", "0"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string data = write_data(dir), out = dir.file("m.safetensors");
+  const auto result = expect_ok(run_processes(2, train_words(data, out, {"--networks", "0", "--refine-steps", "0"})));
   const Dataset loaded = load_dataset(data);
   const std::uint64_t d = loaded.features.cols(), c = loaded.classes(),
                       fits = result.json()["record"]["validation"]["folds"].get<std::uint64_t>() + 1;
@@ -134,27 +126,25 @@ TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
 TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
-  const std::string data = write_data(dir), model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli(train_words(data, model, {"--networks", "0"})).exit_code, 0);
-  const std::vector<std::string> predict{"predict", "--model", model,     "--input", data + "/features.npy",
-                                         "--top",   "3",       "--batch", "700",     "--quiet"},
+  const std::string data = write_data(dir), model = dir.file("m.safetensors");
+  run_ok(train_words(data, model, {"--networks", "0"}));
+  const Words predict{"predict", "--model", model,     "--input", data + "/features.npy",
+                      "--top",   "3",       "--batch", "700",     "--quiet"},
       eval{"eval", "--model", model, "--data", data, "--json", "--quiet"};
   const CliResult predicted = run_cli(predict), evaluated = run_cli(eval);
   ASSERT_EQ(predicted.exit_code, 0);
   ASSERT_EQ(evaluated.exit_code, 0);
   for (const std::size_t count : {2u, 3u}) {
-    const CliResult shared = run_processes(count, predict);
-    EXPECT_EQ(shared.exit_code, 0) << shared.err;
+    const auto shared = expect_ok(run_processes(count, predict));
     EXPECT_EQ(shared.out, predicted.out);
-    const CliResult counted = run_processes(count, eval);
-    EXPECT_EQ(counted.exit_code, 0) << counted.err;
+    const auto counted = expect_ok(run_processes(count, eval));
     EXPECT_EQ(counted.json()["zsl"], evaluated.json()["zsl"]);
     EXPECT_EQ(counted.json()["gzsl"], evaluated.json()["gzsl"]);
   }
   EXPECT_EQ(run_processes(2, {"predict", "--model", model, "--input", "-"}).exit_code, 2);
-  ASSERT_EQ(run_cli({"calibrate", "--model", model, "--data", data, "--folds", "2", "--quiet"}).exit_code, 0);
-  const std::vector<std::string> sets{"predict", "--model",  model,     "--input", data + "/features.npy", "--batch",
-                                      "700",     "--reject", "--quiet", "--json",  "--coverage",           "80%"};
+  run_ok({"calibrate", "--model", model, "--data", data, "--folds", "2", "--quiet"});
+  const Words sets{"predict", "--model",  model,     "--input", data + "/features.npy", "--batch",
+                   "700",     "--reject", "--quiet", "--json",  "--coverage",           "80%"};
   const CliResult alone = run_cli(sets), measured = run_cli(eval);
   ASSERT_EQ(alone.exit_code, 0) << alone.err;
   const CliResult shared = run_processes(3, sets), counted = run_processes(3, eval);
@@ -185,11 +175,9 @@ TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
         if (place[static_cast<std::size_t>(r)] >= 0) (shard.split.*list).push_back(place[static_cast<std::size_t>(r)]);
     save_dataset(shard, dir / ("shard" + std::to_string(part)), DataFormat::npy);
   }
-  const std::string one = (dir / "one.safetensors").string(), many = (dir / "many.safetensors").string();
-  ASSERT_EQ(run_cli({"stats", "--data", (dir / "data").string(), "--out", one, "--quiet"}).exit_code, 0);
-  const CliResult result =
-      run_processes(3, {"stats", "--data", (dir / "shard{rank}").string(), "--out", many, "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
+  run_ok({"stats", "--data", dir.file("data"), "--out", one, "--quiet"});
+  expect_ok(run_processes(3, {"stats", "--data", dir.file("shard{rank}"), "--out", many, "--quiet"}));
   const Statistics expected = load_statistics(one), sum = load_statistics(many);
   EXPECT_EQ(sum.samples(), expected.samples());
   EXPECT_EQ(sum.class_weights(), expected.class_weights());
@@ -201,11 +189,11 @@ TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
 TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
-  const std::string data = write_data(dir, 6000), whole = (dir / "whole.safetensors").string();
-  const std::filesystem::path folder = dir / "job";
-  std::filesystem::create_directory(folder);
-  const std::string out = (folder / "m.safetensors").string();
-  std::vector<std::string> options = kGated;
+  const std::string data = write_data(dir, 6000), whole = dir.file("whole.safetensors");
+  const fs::path folder = dir / "job";
+  fs::create_directory(folder);
+  const std::string out = folder.file("m.safetensors");
+  Words options = kGated;
   options.insert(options.end(), {"--refine-steps", "12"});
   ASSERT_EQ(run_processes(2, train_words(data, whole, options)).exit_code, 0);
   const int watch = ::inotify_init1(IN_CLOEXEC);
@@ -229,13 +217,11 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   ::close(watch);
   EXPECT_NE(read_text_file(dir / "code"), "0\n");
   const std::string said = read_text_file(dir / "err");
-  EXPECT_NE(said.find("rank"), std::string::npos) << said;
-  EXPECT_FALSE(std::filesystem::exists(out));
-  EXPECT_TRUE(std::filesystem::exists(out + ".checkpoint.fold0.steps") ||
-              std::filesystem::exists(out + ".checkpoint.fold0.done"));
+  EXPECT_TRUE(has(said, "rank"));
+  EXPECT_FALSE(fs::exists(out));
+  EXPECT_TRUE(fs::exists(out + ".checkpoint.fold0.steps") || fs::exists(out + ".checkpoint.fold0.done"));
   options.push_back("--resume");
-  const CliResult resumed = run_processes(2, train_words(data, out, options));
-  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_ok(run_processes(2, train_words(data, out, options)));
   const Model expected = load_model(whole), model = load_model(out);
   EXPECT_LT(largest_difference(expected.shared, model.shared), 1e-3);
   EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);
@@ -244,37 +230,31 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
 TEST(CliProcessGroup, FitsOnAllSamplesLeaveNoCheckpoint) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
-  const std::string data = write_data(dir), out = (dir / "m.safetensors").string();
-  const CliResult result = run_processes(3, train_words(data, out, {"--method", "reverse-ridge"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
-    EXPECT_EQ(entry.path().string().find(out + "."), std::string::npos) << entry.path();
+  const std::string data = write_data(dir), out = dir.file("m.safetensors");
+  expect_ok(run_processes(3, train_words(data, out, {"--method", "reverse-ridge"})));
+  for (const auto& entry : fs::directory_iterator(dir.path()))
+    EXPECT_FALSE(has(entry.path().string(), out + ".")) << entry.path();
 }
 
 TEST(CliProcessGroup, WhatOneProcessCannotWriteEndsAll) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
   write_text_file(dir / "file", "no folder");
-  const std::string data = write_data(dir), out = (dir / "file" / "m.safetensors").string();
-  const CliResult result = run_processes(2, train_words(data, out, {}));
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("expected a writable path"), std::string::npos) << result.err;
+  const std::string data = write_data(dir), out = dir.file("file/m.safetensors");
+  expect_error(run_processes(2, train_words(data, out, {})), 3, "expected a writable path");
 }
 
 TEST(CliProcessGroup, OneErrorIsSaidOnce) {
   SKIP_WITHOUT_MPI();
   const TempDir dir;
-  const CliResult result =
-      run_processes(3, {"train", "--data", (dir / "none").string(), "--out", (dir / "m.safetensors").string()});
-  EXPECT_EQ(result.exit_code, 3);
+  const auto result =
+      expect_error(run_processes(3, {"train", "--data", dir.file("none"), "--out", dir.file("m.safetensors")}), 3);
   std::size_t said = 0;
   for (std::size_t at = result.err.find("parsnets: "); at != std::string::npos;
        at = result.err.find("parsnets: ", at + 1))
     ++said;
   EXPECT_EQ(said, 1u) << result.err;
-  const CliResult wrong = run_processes(2, {"info", (dir / "none").string()});
-  EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_NE(wrong.err.find("expected one process"), std::string::npos) << wrong.err;
+  expect_error(run_processes(2, {"info", dir.file("none")}), 2, "expected one process");
 }
 
 }  // namespace parsnets::test

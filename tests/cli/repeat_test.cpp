@@ -10,15 +10,13 @@ namespace parsnets::test {
 
 namespace {
 
-CliResult train_demo(const std::string& out, std::vector<std::string> options, const std::string& data = kDemo) {
-  options.insert(options.begin(), {"train", "--data", data, "--out", out, "--quiet"});
-  return run_cli(options);
+CliResult train_on(const std::string& data, const std::string& out, Words options) {
+  return run_cli(Words{"train", "--data", data, "--out", out, "--quiet"} + options);
 }
 
-CliResult repeat(const std::string& like, const std::string& out, const std::string& data = kDemo,
-                 std::vector<std::string> options = {}) {
+CliResult repeat(const std::string& like, const std::string& out, const std::string& data = kDemo, Words options = {}) {
   options.insert(options.begin(), {"--like", like});
-  return train_demo(out, options, data);
+  return train_on(data, out, options);
 }
 
 /// The model again, with another record.
@@ -35,18 +33,16 @@ void rewrite_record(const std::string& from, const std::string& to, const std::s
 
 TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
   TempDir dir;
-  const std::vector<std::vector<std::string>> requests{
+  const std::vector<Words> requests{
       {},
       {"--seed", "5", "--networks", "8", "--sharpness", "10", "--shrinkage", "0.3"},
       {"--search", "auto", "--folds", "2", "--time-budget", "0", "--refine-steps", "1"},
       {"--method", "paper", "--networks", "8", "--encoding", "16", "--active", "4", "--max-passes", "3"},
       {"--method", "ridge", "--search", "grid", "--grid", "lambda=1,3"}};
   for (const auto& request : requests) {
-    const std::string first = (dir / "first.safetensors").string(), second = (dir / "second.safetensors").string();
-    const auto trained = train_demo(first, request);
-    ASSERT_EQ(trained.exit_code, 0) << trained.err;
-    const auto again = repeat(first, second, kDemo, {"--threads", "1", "--json"});
-    ASSERT_EQ(again.exit_code, 0) << again.err;
+    const std::string first = dir.file("first.safetensors"), second = dir.file("second.safetensors");
+    train_demo(first, request);
+    const auto again = expect_ok(repeat(first, second, kDemo, {"--threads", "1", "--json"}));
     EXPECT_TRUE(again.json()["like"]["identical"].get<bool>()) << again.out;
     EXPECT_TRUE(same_file_bytes(first, second));
   }
@@ -54,43 +50,37 @@ TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
 
 TEST(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), out = (dir / "n.safetensors").string(),
-                    copy = (dir / "copy").string(), taught = (dir / "t.safetensors").string();
-  ASSERT_EQ(train_demo(model, {}).exit_code, 0);
-  EXPECT_NE(repeat(model, out).out.find("identical to " + model + "\n"), std::string::npos);
+  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"), copy = dir.file("copy"),
+                    taught = dir.file("t.safetensors");
+  train_demo(model);
+  EXPECT_TRUE(has(repeat(model, out).out, "identical to " + model + "\n"));
 
-  std::filesystem::copy(kDemo, copy);
-  const auto renamed = repeat(model, out, copy);
-  ASSERT_EQ(renamed.exit_code, 0) << renamed.err;
-  EXPECT_NE(renamed.out.find("differs from " + model + ": metadata record.data.name: \"demo\" before, \"copy\" now"),
-            std::string::npos)
-      << renamed.out;
+  fs::copy(kDemo, copy);
+  const auto renamed = expect_ok(repeat(model, out, copy));
+  EXPECT_TRUE(has(renamed.out, "differs from " + model + ": metadata record.data.name: \"demo\" before, \"copy\" now"));
 
-  ASSERT_EQ(run_cli({"adapt", "--model", model, "--input", kDemo + "/features.npy", "--out", taught}).exit_code, 0);
+  run_ok({"adapt", "--model", model, "--input", kDemo + "/features.npy", "--out", taught});
   const auto adapted = repeat(taught, out, kDemo, {"--json"}).json()["like"];
   EXPECT_FALSE(adapted["identical"].get<bool>());
   EXPECT_EQ(adapted["difference"], "tensor adapted_samples is missing");
   ASSERT_EQ(adapted["reasons"].size(), 1u);
-  EXPECT_NE(adapted["reasons"][0].get<std::string>().find("adapted since training"), std::string::npos);
+  EXPECT_TRUE(has(adapted["reasons"][0].get<std::string>(), "adapted since training"));
 }
 
 TEST(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), out = (dir / "n.safetensors").string(),
-                    data = (dir / "demo").string();
-  ASSERT_EQ(train_demo(model, {"--method", "ridge"}).exit_code, 0);
-  std::filesystem::copy(kDemo, data);
+  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"), data = dir.file("demo");
+  train_demo(model, {"--method", "ridge"});
+  fs::copy(kDemo, data);
   const auto refused = [&](const std::string& part) {
-    const auto result = repeat(model, out, data);
-    EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-    EXPECT_FALSE(std::filesystem::exists(out));
+    expect_error(repeat(model, out, data), 3, part);
+    EXPECT_FALSE(fs::exists(out));
   };
-  auto split = nlohmann::json::parse(read_text_file(data + "/split.json"));
+  auto split = json_in(data + "/split.json");
   split["test_seen_samples"].erase(split["test_seen_samples"].begin());
   write_text_file(data + "/split.json", split.dump());
   refused("split test_seen of");
-  std::filesystem::copy(kDemo + "/split.json", data + "/split.json", std::filesystem::copy_options::overwrite_existing);
+  fs::copy(kDemo + "/split.json", data + "/split.json", fs::copy_options::overwrite_existing);
 
   std::string attributes = read_text_file(data + "/attributes.csv");
   const std::string original = attributes;
@@ -101,68 +91,60 @@ TEST(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
     if (seen) {
       refused("found others for the class 'ship'");
     } else {  // what unseen classes look like is no part of training, but of the file
-      EXPECT_NE(repeat(model, out, data).out.find(": tensor class_semantics\n"), std::string::npos);
+      EXPECT_TRUE(has(repeat(model, out, data).out, ": tensor class_semantics\n"));
     }
   }
 
-  std::filesystem::remove_all(data);
-  ASSERT_EQ(run_cli({"data", "synth", data}).exit_code, 0);
-  std::filesystem::remove(out);
+  fs::remove_all(data);
+  run_ok({"data", "synth", data});
+  fs::remove(out);
   refused("samples 2400, ");
 }
 
 TEST(CliRepeat, OptionsThatSayHowToTrainAreRefused) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), out = (dir / "n.safetensors").string(),
-                    old = (dir / "old.safetensors").string();
-  ASSERT_EQ(train_demo(model, {"--method", "ridge"}).exit_code, 0);
-  const auto refused = repeat(model, out, kDemo, {"--lambda", "3", "--seed", "2"});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("--like conflicts with --lambda, --seed"), std::string::npos) << refused.err;
+  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"),
+                    old = dir.file("old.safetensors");
+  train_demo(model, {"--method", "ridge"});
+  expect_error(repeat(model, out, kDemo, {"--lambda", "3", "--seed", "2"}), 2,
+               "--like conflicts with --lambda, --seed");
   EXPECT_EQ(repeat(model, model).exit_code, 2) << "over the model itself";
   EXPECT_EQ(repeat(model, out, kDemo, {"--stats", "s.safetensors"}).exit_code, 2);
   EXPECT_EQ(repeat(model, out, kDemo, {"--print-config"}).exit_code, 2);
   rewrite_record(model, old, "asked");
-  const auto earlier = repeat(old, out);
-  EXPECT_EQ(earlier.exit_code, 3);
-  EXPECT_NE(earlier.err.find("record.asked: expected the options"), std::string::npos) << earlier.err;
-  EXPECT_FALSE(run_cli({"info", old, "--json"}).json().contains("made_by"));
+  expect_error(repeat(old, out), 3, "record.asked: expected the options");
+  EXPECT_FALSE(run_json({"info", old}).contains("made_by"));
 }
 
 TEST(CliRepeat, ASplitFileIsFoundByItsName) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), out = (dir / "n.safetensors").string(),
-                    split = (dir / "other split.json").string();
-  std::filesystem::copy(kDemo + "/split.json", split);
-  ASSERT_EQ(train_demo(model, {"--split", split, "--method", "ridge"}).exit_code, 0);
+  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"),
+                    split = dir.file("other split.json");
+  fs::copy(kDemo + "/split.json", split);
+  train_demo(model, {"--split", split, "--method", "ridge"});
   const auto again = repeat(model, out);
-  EXPECT_NE(again.out.find("identical to"), std::string::npos) << again.out << again.err;
-  EXPECT_EQ(run_cli({"info", model, "--json"}).json()["made_by"],
+  EXPECT_TRUE(has(again.out, "identical to"));
+  EXPECT_EQ(run_json({"info", model})["made_by"],
             "parsnets train --data demo --split 'other split.json' --method ridge --seed 1 --out m.safetensors");
-  EXPECT_NE(run_cli({"info", model}).out.find("made by: parsnets train --data demo --split 'other split.json'"),
-            std::string::npos);
-  const std::string run = (dir / "run").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--like", model, "--run", run, "--quiet"}).exit_code, 0);
-  EXPECT_EQ(nlohmann::json::parse(read_text_file(run + "/run.json"))["command"],
+  EXPECT_TRUE(has(run_cli({"info", model}).out, "made by: parsnets train --data demo --split 'other split.json'"));
+  const std::string run = dir.file("run");
+  run_ok({"train", "--data", kDemo, "--like", model, "--run", run, "--quiet"});
+  EXPECT_EQ(json_in(run + "/run.json")["command"],
             "parsnets train --data " + kDemo + " --split 'other split.json' --method ridge --seed 1 --run " + run);
-  std::filesystem::remove(split);
-  const auto lost = repeat(model, out);
-  EXPECT_EQ(lost.exit_code, 3);
-  EXPECT_NE(lost.err.find("the split file of training, other split.json"), std::string::npos) << lost.err;
+  fs::remove(split);
+  expect_error(repeat(model, out), 3, "the split file of training, other split.json");
 }
 
 TEST(CliRepeat, ModelsFromStatisticsNeedThemAgain) {
   TempDir dir;
-  const std::string sums = (dir / "s.safetensors").string(), model = (dir / "m.safetensors").string(),
-                    out = (dir / "n.safetensors").string();
-  ASSERT_EQ(run_cli({"stats", "--data", kDemo, "--out", sums, "--quiet"}).exit_code, 0);
-  ASSERT_EQ(train_demo(model, {"--stats", sums, "--shrinkage", "2"}).exit_code, 0);
-  const auto without = repeat(model, out);
-  EXPECT_EQ(without.exit_code, 2);
-  EXPECT_NE(without.err.find("expected --stats with these, s.safetensors"), std::string::npos) << without.err;
+  const std::string sums = dir.file("s.safetensors"), model = dir.file("m.safetensors"),
+                    out = dir.file("n.safetensors");
+  run_ok({"stats", "--data", kDemo, "--out", sums, "--quiet"});
+  train_demo(model, {"--stats", sums, "--shrinkage", "2"});
+  expect_error(repeat(model, out), 2, "expected --stats with these, s.safetensors");
   const auto again = repeat(model, out, kDemo, {"--stats", sums});
-  EXPECT_NE(again.out.find("identical to"), std::string::npos) << again.out << again.err;
-  EXPECT_EQ(run_cli({"info", model, "--json"}).json()["made_by"],
+  EXPECT_TRUE(has(again.out, "identical to"));
+  EXPECT_EQ(run_json({"info", model})["made_by"],
             "parsnets train --data demo --stats s.safetensors --shrinkage 2.0 --seed 1 --out m.safetensors");
 }
 

@@ -12,19 +12,15 @@ namespace {
 /// A root with the embedded set, under its own name and converted under another.
 struct Root {
   TempDir folder;
-  std::string root = (folder / "data").string(), out = (folder / "out").string();
+  std::string root = folder.file("data"), out = folder.file("out");
   Root() {
-    std::filesystem::create_directories(root);
-    std::filesystem::create_directory_symlink(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", root + "/demo");
+    fs::create_directories(root);
+    fs::create_directory_symlink(kDemo, root + "/demo");
   }
-  std::vector<std::string> command(const std::vector<std::string>& more) const {
-    std::vector<std::string> words{"reproduce", "--root", root, "--out", out};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
+  Words command(const Words& more) const { return Words{"reproduce", "--root", root, "--out", out} + more; }
 };
 
-const std::vector<std::string> kSmall{"--methods", "ridge,eszsl,default", "--seeds", "2", "--points", "20"};
+const Words kSmall{"--methods", "ridge,eszsl,default", "--seeds", "2", "--points", "20"};
 
 nlohmann::json table(const CliResult& result, const std::string& name) {
   const auto json = result.json();
@@ -41,9 +37,7 @@ TEST(CliReproduce, InterruptedTwiceItGoesOnAndEndsWithTheTablesOfAnUninterrupted
     CliProcess process(interrupted.command(kSmall));
     ASSERT_TRUE(process.wait_for_line(line));
     process.send(SIGINT);
-    const CliResult stopped = process.finish();
-    EXPECT_EQ(stopped.exit_code, 130);
-    EXPECT_NE(stopped.err.find("the same command goes on"), std::string::npos) << stopped.err;
+    expect_error(process.finish(), 130, "the same command goes on");
   }
   auto options = kSmall;
   options.push_back("--json");
@@ -61,10 +55,8 @@ TEST(CliReproduce, OwnRowsAndAConvertedCopyUnderAnotherNameStandBesideTheOrigina
   save_xlsa17(load_dataset(root.root + "/demo"), root.root + "/photos");
   write_text_file(root.folder / "rows.csv",
                   "method,data,ZSL,source\nmine,demo,99.5,a paper\nmine,photos,99.5,a paper\n");
-  auto options = kSmall;
-  options.insert(options.end(), {"--rows", (root.folder / "rows.csv").string(), "--json"});
-  const CliResult result = run_cli(root.command(options));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Words options = kSmall + Words{"--rows", root.folder.file("rows.csv"), "--json"};
+  const auto result = run_ok(root.command(options));
   const auto zsl = table(result, "zsl");
   ASSERT_EQ(zsl["columns"].size(), 2u);
   ASSERT_EQ(zsl["rows"].size(), 4u);
@@ -74,38 +66,34 @@ TEST(CliReproduce, OwnRowsAndAConvertedCopyUnderAnotherNameStandBesideTheOrigina
 
 TEST(CliReproduce, AWholeStudyWritesEveryTableInEveryFormatAndOneReport) {
   const Root root;
-  const CliResult result =
-      run_cli(root.command({"--methods", "ridge,default,ablation,sparsity", "--seeds", "1", "--quiet"}));
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok(root.command({"--methods", "ridge,default,ablation,sparsity", "--seeds", "1", "--quiet"}));
   for (const char* name : {"zsl", "gzsl", "ablation", "sparsity", "costs", "intervals", "comparisons", "data"})
     for (const char* ending : {".md", ".csv", ".tex", ".json"})
-      EXPECT_TRUE(std::filesystem::exists(root.out + "/tables/" + name + ending)) << name << ending;
-  EXPECT_NE(result.out.find("report.html"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("SHA-256"), std::string::npos) << "missing public files are named";
+      EXPECT_TRUE(fs::exists(root.out + "/tables/" + name + ending)) << name << ending;
+  EXPECT_TRUE(has(result.out, "report.html"));
+  EXPECT_TRUE(has(result.out, "SHA-256")) << "missing public files are named";
   const std::string page = read_text_file(root.out + "/report.html");
-  for (const char* part : {"\"sweep\":{", "\"ablation\":{", "\"tsne\":{"})
-    EXPECT_NE(page.find(part), std::string::npos) << part;
+  for (const char* part : {"\"sweep\":{", "\"ablation\":{", "\"tsne\":{"}) EXPECT_TRUE(has(page, part)) << part;
 }
 
 TEST(CliReproduce, BadInputIsOneErrorAndNothingIsWritten) {
   const Root root;
-  EXPECT_EQ(run_cli({"reproduce"}).exit_code, 2);
-  EXPECT_EQ(run_cli(root.command({"--methods", "nonsense"})).exit_code, 2);
+  run_error({"reproduce"}, 2);
+  run_error(root.command({"--methods", "nonsense"}), 2);
   write_text_file(root.folder / "rows.csv", "method,data\nmine,demo\n");
-  EXPECT_EQ(run_cli(root.command({"--rows", (root.folder / "rows.csv").string()})).exit_code, 3);
-  const CliResult nothing = run_cli({"reproduce", "--root", (root.folder / "none").string(), "--out", root.out});
-  EXPECT_EQ(nothing.exit_code, 3);
-  EXPECT_FALSE(std::filesystem::exists(root.out));
+  run_error(root.command({"--rows", root.folder.file("rows.csv")}), 3);
+  run_error({"reproduce", "--root", root.folder.file("none"), "--out", root.out}, 3);
+  EXPECT_FALSE(fs::exists(root.out));
 }
 
 TEST(CliReproducePeers, TheLatexOfAllTablesCompiles) {
   if (std::getenv("PARSNETS_PEERS") == nullptr) GTEST_SKIP() << "set PARSNETS_PEERS=1 to run LaTeX";
   const Root root;
-  ASSERT_EQ(run_cli(root.command({"--methods", "ridge,default,ablation", "--seeds", "2", "--quiet"})).exit_code, 0);
+  run_ok(root.command({"--methods", "ridge,default,ablation", "--seeds", "2", "--quiet"}));
   const std::string line = "cd " + shell_quoted(root.out + "/tables") +
                            " && pdflatex -interaction=nonstopmode -halt-on-error tables.tex > latex.log 2>&1";
   ASSERT_EQ(std::system(line.c_str()), 0) << read_text_file(root.out + "/tables/latex.log");
-  EXPECT_GT(std::filesystem::file_size(root.out + "/tables/tables.pdf"), 10000u);
+  EXPECT_GT(fs::file_size(root.out + "/tables/tables.pdf"), 10000u);
 }
 
 }  // namespace parsnets::test

@@ -2,6 +2,7 @@
 // Runs the built command line tool as a user would and captures what it says.
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -10,7 +11,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +25,24 @@
 
 namespace parsnets::test {
 
+namespace fs = std::filesystem;
+
+constexpr auto kRecursive = fs::copy_options::recursive;
+
+/// Of a command line.
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Those of a line without quotes.
+inline Words words_in(const std::string& line) {
+  std::istringstream in(line);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 inline const std::string kDemo = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 
 struct CliResult {
@@ -30,7 +51,11 @@ struct CliResult {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+/// Whether a part is in a text, which an expectation that fails shows.
+inline testing::AssertionResult has(const std::string& text, const std::string& part) {
+  const bool found = text.find(part) != std::string::npos;
+  return testing::AssertionResult(found) << "'" << part << (found ? "' is in: " : "' is not in: ") << text;
+}
 
 inline int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
@@ -41,7 +66,7 @@ inline std::string shell_quoted(const std::string& word) {
 }
 
 /// `prefix` goes before the program, e.g. "NO_COLOR=1" or "ulimit -v 2000000;".
-inline CliResult run_cli(const std::vector<std::string>& arguments, const std::string& prefix = "") {
+inline CliResult run_cli(const Words& arguments, const std::string& prefix = "") {
   TempDir dir;
   std::string line = prefix + " " + shell_quoted(PARSNETS_BINARY);
   for (const auto& argument : arguments) line += " " + shell_quoted(argument);
@@ -57,11 +82,50 @@ inline CliResult run_cli(const std::vector<std::string>& arguments, const std::s
   return result;
 }
 
+/// The tool must have succeeded.
+inline CliResult expect_ok(CliResult result) {
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return result;
+}
+
+/// The tool must have ended with this code and said this on standard error.
+inline CliResult expect_error(CliResult result, int code, const std::string& part = "") {
+  EXPECT_EQ(result.exit_code, code) << result.err;
+  EXPECT_TRUE(has(result.err, part));
+  return result;
+}
+
+// Runs of the tool that must succeed; with --json, what it says; and that must fail.
+
+inline CliResult run_ok(const Words& arguments, const std::string& prefix = "") {
+  SCOPED_TRACE(testing::PrintToString(arguments));
+  return expect_ok(run_cli(arguments, prefix));
+}
+
+inline nlohmann::json run_json(const Words& arguments, const std::string& prefix = "") {
+  return run_ok(arguments + Words{"--json"}, prefix).json();
+}
+
+inline CliResult run_error(const Words& arguments, int code, const std::string& part = "",
+                           const std::string& prefix = "") {
+  SCOPED_TRACE(testing::PrintToString(arguments));
+  return expect_error(run_cli(arguments, prefix), code, part);
+}
+
+/// Writes a model that is trained on the demo set; returns its file.
+inline std::string train_demo(const std::string& out, const Words& options = {}) {
+  run_ok(Words{"train", "--data", kDemo, "--out", out, "--quiet"} + options);
+  return out;
+}
+
+inline nlohmann::json json_in(const fs::path& file) { return nlohmann::json::parse(read_text_file(file)); }
+
 /// The tool while it works, for tests that wait for what it says.
 class CliProcess {
  public:
   /// `stream`: whose lines are read, standard error or standard output. Standard output is dropped unless it is read.
-  explicit CliProcess(std::vector<std::string> arguments, int stream = STDERR_FILENO) : stream_(stream) {
+  /// `input`: its standard input; -1: that of the test.
+  explicit CliProcess(Words arguments, int stream = STDERR_FILENO, int input = -1) : stream_(stream) {
     std::string program = PARSNETS_BINARY;
     std::vector<char*> line{program.data()};
     for (auto& argument : arguments) line.push_back(argument.data());
@@ -72,6 +136,7 @@ class CliProcess {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], stream_);
+    if (input >= 0) ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     const int failed = ::posix_spawn(&id_, program.c_str(), &actions, nullptr, line.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
@@ -96,6 +161,7 @@ class CliProcess {
   }
   /// The line that was read last, with its end.
   const std::string& line() const { return line_; }
+  pid_t id() const { return id_; }
   void send(int signal_number) { ::kill(id_, signal_number); }
   bool lives() const {
     siginfo_t state{};

@@ -22,17 +22,14 @@ using namespace parsnets::test;
 
 const std::string& served_model() {
   static const TempDir dir;
-  static const std::string file = (dir / "demo.safetensors").string();
-  static const CliResult trained =
-      run_cli({"train", "--data", kDemo, "--out", file, "--false-accept", "5%", "--quiet"});
-  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  static const std::string file = train_demo(dir.file("demo.safetensors"), {"--false-accept", "5%"});
   return file;
 }
 
 /// The tool as a server.
 class ServerProcess {
  public:
-  explicit ServerProcess(const std::vector<std::string>& arguments) : process_(words(arguments), STDOUT_FILENO) {
+  explicit ServerProcess(const Words& arguments) : process_(words(arguments), STDOUT_FILENO) {
     process_.wait_for_line("");
     std::smatch found;
     if (std::regex_search(said(), found, std::regex("http://127\\.0\\.0\\.1:(\\d+)"))) port_ = std::stoi(found[1]);
@@ -41,6 +38,20 @@ class ServerProcess {
     if (!finished_) finish();
   }
   int port() const { return port_; }
+  RawResponse get(const std::string& target) const { return ask(port_, request_text(port_, "GET", target)); }
+  RawResponse post(const std::string& target, const nlohmann::json& body) const {
+    return ask(port_, request_text(port_, "POST", target, "application/json", body.dump()));
+  }
+  /// Until the server has taken up another request than the one that asks.
+  void wait_for_request() const {
+    while (get("/metrics").body.find("parsnets_connections 2") == std::string::npos) {
+    }
+  }
+  /// Until nobody is let in any more.
+  void wait_until_closed() const {
+    while (RawClient(port_).connected()) {
+    }
+  }
   const std::string& said() const { return process_.line(); }  ///< its first line
   void interrupt() {
     process_.send(SIGTERM);
@@ -71,47 +82,38 @@ TEST(Serve, RemoteAddressesNeedAToken) {
   const TempDir dir;
   std::ofstream(dir / "short") << "abc\n";
   const std::string model = served_model();
-  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--host", "0.0.0.0"},
-                                                                                    {"--host", "no such host"},
-                                                                                    {"--images", "."},
-                                                                                    {"--force"},
-                                                                                    {"--port", "65536"},
-                                                                                    {"--max-pixels", "0"}}) {
-    std::vector<std::string> words{"serve", "--model", model, "--port", "0"};
-    words.insert(words.end(), more.begin(), more.end());
-    EXPECT_EQ(run_cli(words).exit_code, 2) << more[0] << " " << more.back();
+  for (const Words& more : std::vector<Words>{{"--host", "0.0.0.0"},
+                                              {"--host", "no such host"},
+                                              {"--images", "."},
+                                              {"--force"},
+                                              {"--port", "65536"},
+                                              {"--max-pixels", "0"}}) {
+    run_error(Words{"serve", "--model", model, "--port", "0"} + more, 2);
   }
-  EXPECT_EQ(run_cli({"serve"}).exit_code, 2);
-  const auto weak = run_cli({"serve", "--model", model, "--token-file", (dir / "short").string()});
-  EXPECT_EQ(weak.exit_code, 3);
-  EXPECT_NE(weak.err.find("short: token: expected at least 16"), std::string::npos) << weak.err;
-  EXPECT_NE(weak.err.find("found 3 characters"), std::string::npos) << weak.err;
+  run_error({"serve"}, 2);
+  const auto weak = run_error({"serve", "--model", model, "--token-file", dir.file("short")}, 3,
+                              "short: token: expected at least 16");
+  EXPECT_TRUE(has(weak.err, "found 3 characters"));
   for (const char* odd : {"0123456789abcde+", "0123456789abcde#", "0123456789 abcdef", "0123456789abcdé"}) {
     std::ofstream(dir / "odd") << odd << "\n";
-    const auto refused = run_cli({"serve", "--model", model, "--token-file", (dir / "odd").string()});
-    EXPECT_EQ(refused.exit_code, 3) << odd;
-    EXPECT_NE(refused.err.find("found other characters"), std::string::npos) << refused.err;
+    run_error({"serve", "--model", model, "--token-file", dir.file("odd")}, 3, "found other characters");
   }
-  EXPECT_EQ(run_cli({"serve", "--model", model, "--data", kDemo, "--images", (dir / "none").string()}).exit_code, 3);
-  EXPECT_EQ(run_cli({"serve", "--model", "missing.safetensors"}).exit_code, 3);
+  run_error({"serve", "--model", model, "--data", kDemo, "--images", dir.file("none")}, 3);
+  run_error({"serve", "--model", "missing.safetensors"}, 3);
 }
 
 TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
   ServerProcess server({"--model", served_model(), "--data", kDemo, "--samples", "20", "--json"});
   ASSERT_GT(server.port(), 0) << server.said();
   EXPECT_EQ(nlohmann::json::parse(server.said())["port"], server.port());
-  EXPECT_EQ(ask(server.port(), request_text(server.port(), "GET", "/v1/samples")).json()["samples"].size(), 20u);
+  EXPECT_EQ(server.get("/v1/samples").json()["samples"].size(), 20u);
   const std::string whole =
       request_text(server.port(), "POST", "/v1/predict", "application/json", "{\"samples\":\"all\"}");
   RawClient client(server.port());
   client.send(whole.substr(0, whole.size() - 5));
-  // The server has taken the request up once it says so.
-  while (ask(server.port(), request_text(server.port(), "GET", "/metrics")).body.find("parsnets_connections 2") ==
-         std::string::npos) {
-  }
+  server.wait_for_request();
   server.interrupt();
-  while (RawClient(server.port()).connected()) {  // until nobody is let in any more
-  }
+  server.wait_until_closed();
   client.send(whole.substr(whole.size() - 5));
   const auto response = client.receive();
   EXPECT_EQ(response.status, 200);
@@ -121,15 +123,11 @@ TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
 
 TEST(Serve, GoesOnWithItsModelWhenTheFileIsOverwritten) {
   const TempDir dir;
-  const std::string model = (dir / "m.safetensors").string(), bytes = read_text_file(served_model());
+  const std::string model = dir.file("m.safetensors"), bytes = read_text_file(served_model());
   std::ofstream(model) << bytes;
   ServerProcess server({"--model", model, "--data", kDemo});
   ASSERT_GT(server.port(), 0) << server.said();
-  const auto predicted = [&] {
-    return ask(server.port(),
-               request_text(server.port(), "POST", "/v1/predict", "application/json", "{\"samples\":\"all\"}"))
-        .body;
-  };
+  const auto predicted = [&] { return server.post("/v1/predict", {{"samples", "all"}}).body; };
   const std::string before = predicted();
   ASSERT_TRUE(nlohmann::json::parse(before).contains("predictions")) << before;
   std::ofstream(model) << std::string(bytes.size(), 'x');  // in place, as cp does
@@ -141,16 +139,15 @@ TEST(Serve, GoesOnWithItsModelWhenTheFileIsOverwritten) {
 
 TEST(Serve, SaysThatATokenIsNeededAndNotTheToken) {
   const TempDir dir;
-  const std::string file = (dir / "token").string(), token = "0123456789._~-AZaz";
+  const std::string file = dir.file("token"), token = "0123456789._~-AZaz";
   std::ofstream(file) << token << "\n";
   CliProcess process({"serve", "--port", "0", "--model", served_model(), "--token-file", file}, STDOUT_FILENO);
   ASSERT_TRUE(process.wait_for_line("serving "));
   ASSERT_TRUE(process.wait_for_line("requests need the token in " + file + "; open the page as http://127.0.0.1:"));
   EXPECT_TRUE(process.line().ends_with("/#token=TOKEN\n")) << process.line();
   process.send(SIGTERM);
-  const CliResult ended = process.finish();
-  EXPECT_EQ(ended.exit_code, 0);
-  EXPECT_EQ(ended.out.find(token), std::string::npos);
+  const auto ended = expect_ok(process.finish());
+  EXPECT_FALSE(has(ended.out, token));
 }
 
 TEST(Serve, SaysThatItFinishesRequests) {
@@ -167,58 +164,49 @@ TEST(Serve, ASecondSignalEndsItAtOnce) {
   ASSERT_GT(server.port(), 0) << server.said();
   RawClient client(server.port());
   client.send("POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
-  // The server has taken the request up once it says so.
-  while (ask(server.port(), request_text(server.port(), "GET", "/metrics")).body.find("parsnets_connections 2") ==
-         std::string::npos) {
-  }
+  server.wait_for_request();
   server.interrupt();
-  while (RawClient(server.port()).connected()) {  // until nobody is let in any more
-  }
+  server.wait_until_closed();
   server.interrupt();
   EXPECT_EQ(server.finish(), 130);
 }
 
 TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
   const TempDir dir;
-  const std::string network = (dir / "pixels.onnx").string();
+  const std::string network = dir.file("pixels.onnx");
   write_text_file(network, onnx_of_pixels(8, 8));
   write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");
-  const auto serve = [&](std::vector<std::string> more) {  // the host, which comes last, ends it
-    more.insert(more.begin(), {"serve", "--model", served_model(), "--host", "no such host", "--memory-limit", "500MB",
-                               "--threads", "1"});
-    return run_cli(more);
+  const auto serve = [&](Words more) {  // the host, which comes last, ends it
+    return run_cli(Words{"serve", "--model", served_model(), "--host", "no such host", "--memory-limit", "500MB",
+                         "--threads", "1"} +
+                   more);
   };
-  EXPECT_NE(serve({}).err.find("no such host"), std::string::npos);
+  EXPECT_TRUE(has(serve({}).err, "no such host"));
   const auto refused = serve({"--backbone", network, "--force"});
   if (refused.err.find("need the module") != std::string::npos) GTEST_SKIP() << refused.err;
-  EXPECT_NE(refused.err.find("--max-pixels"), std::string::npos) << refused.err;
+  EXPECT_TRUE(has(refused.err, "--max-pixels"));
   const auto small = serve({"--backbone", network, "--force", "--max-pixels", "1000000"});
-  EXPECT_NE(small.err.find("no such host"), std::string::npos) << small.err;
+  EXPECT_TRUE(has(small.err, "no such host"));
 }
 
 TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
   ServerProcess server({"--model", served_model()});
   ASSERT_GT(server.port(), 0) << server.said();
-  const auto classes = ask(server.port(), request_text(server.port(), "GET", "/v1/classes")).json();
+  const auto classes = server.get("/v1/classes").json();
   const nlohmann::json bank{{"add", {{{"name", "new, one"}, {"attributes", classes["classes"][0]["attributes"]}}}}};
-  const auto table = ask(server.port(), request_text(server.port(), "POST", "/v1/bank", "application/json",
-                                                     nlohmann::json{{"bank", bank}}.dump()));
+  const auto table = server.post("/v1/bank", {{"bank", bank}});
   ASSERT_EQ(table.status, 200) << table.body;
   const TempDir dir;
-  const std::string file = (dir / "classes.csv").string(), model = (dir / "m.safetensors").string();
+  const std::string file = dir.file("classes.csv"), model = dir.file("m.safetensors");
   write_text_file(file, table.body);
   write_text_file(model, read_text_file(served_model()));
-  const auto added = run_cli({"classes", "add", "--model", model, "--attributes", file, "--classes", "\"new, one\""});
-  EXPECT_EQ(added.exit_code, 0) << added.err;
+  run_ok({"classes", "add", "--model", model, "--attributes", file, "--classes", "\"new, one\""});
 }
 
 TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
   ServerProcess server({"--model", served_model(), "--data", kDemo, "--samples", "100"});
   ASSERT_GT(server.port(), 0) << server.said();
-  const auto post = [&](const std::string& target, const nlohmann::json& body) {
-    return ask(server.port(), request_text(server.port(), "POST", target, "application/json", body.dump()));
-  };
-  const auto classes = ask(server.port(), request_text(server.port(), "GET", "/v1/classes")).json()["classes"];
+  const auto classes = server.get("/v1/classes").json()["classes"];
   // A new class between two others, one of which it replaces; another one is removed.
   std::vector<float> between = classes[0]["attributes"];
   for (std::size_t a = 0; a < between.size(); ++a)
@@ -228,21 +216,20 @@ TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
                              {{{"name", "between"}, {"attributes", between}},
                               {{"name", classes[0]["name"]}, {"attributes", classes[0]["attributes"]}}}}};
   const auto answer =
-      post("/v1/predict", {{"samples", "all"}, {"top", 1}, {"bank", bank}, {"return_features", true}}).json();
+      server.post("/v1/predict", {{"samples", "all"}, {"top", 1}, {"bank", bank}, {"return_features", true}}).json();
   ASSERT_EQ(answer["features"].size(), 100u);
   const TempDir dir;
   std::set<std::string> answers;
   for (const char* precision : {"float32", "int8"}) {
     const bool exact = precision == std::string("float32");
-    const std::string file = (dir / precision).string();
-    const auto exported = run_cli({"export", "--model", served_model(), "--out", file, "--precision", precision});
-    ASSERT_EQ(exported.exit_code, 0) << exported.err;
+    const std::string file = dir.file(precision);
+    run_ok({"export", "--model", served_model(), "--out", file, "--precision", precision});
     const std::string device = read_text_file(file);
     const auto saved =
-        post(std::string("/v1/bank?format=device") + (exact ? "&precision=float32" : ""), {{"bank", bank}});
+        server.post(std::string("/v1/bank?format=device") + (exact ? "&precision=float32" : ""), {{"bank", bank}});
     ASSERT_EQ(saved.status, 200) << saved.body;
     EXPECT_EQ(saved.headers.at("content-type"), "application/octet-stream");
-    EXPECT_NE(saved.headers.at("content-disposition").find("classes.bank"), std::string::npos);
+    EXPECT_TRUE(has(saved.headers.at("content-disposition"), "classes.bank"));
 
     std::vector<std::uint32_t> words(device.size() / 4 + 1), memory, work;
     std::memcpy(words.data(), device.data(), device.size());
@@ -280,14 +267,13 @@ TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
 TEST(Serve, TheCommandsOfTheGuideWork) {
   if (std::system("command -v curl > /dev/null") != 0) GTEST_SKIP() << "curl is not installed";
   const TempDir dir;
-  const std::string network = (dir / "pixels.onnx").string(), photo = (dir / "photo.jpg").string();
+  const std::string network = dir.file("pixels.onnx"), photo = dir.file("photo.jpg");
   write_text_file(network, onnx_of_pixels(8, 8));
   write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");
   write_text_file(photo, bmp_photo(8, 8, 1));
-  std::vector<std::string> arguments{"--model", served_model(), "--data", kDemo};
-  const std::vector<std::string> backbone{"--backbone", network, "--force"};
-  std::vector<std::string> tried{"serve", "--model", served_model(), "--host", "no such host"};
-  tried.insert(tried.end(), backbone.begin(), backbone.end());
+  Words arguments{"--model", served_model(), "--data", kDemo};
+  const Words backbone{"--backbone", network, "--force"};
+  const Words tried = Words{"serve", "--model", served_model(), "--host", "no such host"} + backbone;
   const bool photographs = run_cli(tried).err.find("need the module") == std::string::npos;
   if (photographs) arguments.insert(arguments.end(), backbone.begin(), backbone.end());
   ServerProcess server(arguments);

@@ -16,12 +16,7 @@ namespace {
 /// A model trained on the demo set, made once.
 const std::string& demo_model() {
   static TempDir dir;
-  static const std::string file = (dir / "demo.safetensors").string();
-  if (!std::filesystem::exists(file)) {
-    const auto result =
-        run_cli({"train", "--data", kDemo, "--out", file, "--method", "ridge", "--search", "grid", "--quiet"});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-  }
+  static const std::string file = train_demo(dir.file("demo.safetensors"), {"--method", "ridge", "--search", "grid"});
   return file;
 }
 
@@ -29,28 +24,30 @@ const std::string& demo_model() {
 
 TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
   TempDir dir;
-  const std::string folder = (dir / "d").string();
-  std::filesystem::copy(std::string(PARSNETS_SOURCE_DIR) + "/data/demo", folder,
-                        std::filesystem::copy_options::recursive);
-  std::filesystem::remove(folder + "/split.json");
-  const auto result = run_cli({"train", "--data", folder, "--out", (dir / "m.safetensors").string()});
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("draw one with 'parsnets data split " + folder + "'"), std::string::npos) << result.err;
+  const std::string folder = dir.file("d");
+  fs::copy(kDemo, folder, kRecursive);
+  fs::remove(folder + "/split.json");
+  run_error({"train", "--data", folder, "--out", dir.file("m.safetensors")}, 3,
+            "draw one with 'parsnets data split " + folder + "'");
 }
 
 TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
   TempDir dir;
-  const std::string out = (dir / "m.safetensors").string();
-  for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+  const std::string out = dir.file("m.safetensors"), config = dir.file("config");
+  write_text_file(config, "method = ridge\nrefine-steps = 3\nfit = svr\n");
+  for (const auto& [words, message] : std::vector<std::pair<Words, std::string>>{
            {{"train", "--data", kDemo, "--out", out, "--c", "0.5"}, "--method parsnets does not have --c"},
+           // Whatever its value, also the default one.
+           {{"train", "--data", kDemo, "--out", out, "--fit", "svr"}, "--method parsnets does not have --fit"},
+           {{"train", "--data", kDemo, "--out", out, "--config", config},
+            "--method ridge does not have --refine-steps, --fit"},
+           {{"train", "--fit", "svr", "--print-config"}, "--method parsnets does not have --fit"},
            {{"train", "--data", kDemo, "--out", out, "--refine-steps", "1", "--method", "paper"},
             "--method paper does not have --refine-steps"},
            {{"bench", "--data", kDemo, "--methods", "ridge:c=0.5"}, "--method ridge does not have --c"}}) {
-    const auto result = run_cli(words);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+    run_error(words, 2, message);
   }
-  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_FALSE(fs::exists(out));
 }
 
 TEST(CliTrain, HelpShowsTheOptionsOfTheMethod) {
@@ -65,7 +62,7 @@ TEST(CliTrain, HelpShowsTheOptionsOfTheMethod) {
 }
 
 TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
-  const auto json = run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json();
+  const auto json = run_json({"eval", "--model", demo_model(), "--data", kDemo});
   EXPECT_GT(json["zsl"]["top1_per_class"].get<double>(), 85);
   EXPECT_GT(json["gzsl"]["h"].get<double>(), 50);
   EXPECT_EQ(json["gzsl"]["gamma_from"], "validation classes");
@@ -75,10 +72,9 @@ TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
 
 TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
   TempDir dir;
-  const auto bench = run_cli({"bench", "--data", kDemo, "--methods", "ridge", "--quiet", "--json"}).json();
-  const std::string model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--method", "ridge", "--quiet"}).exit_code, 0);
-  const auto eval = run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json();
+  const auto bench = run_json({"bench", "--data", kDemo, "--methods", "ridge", "--quiet"});
+  const std::string model = train_demo(dir.file("m.safetensors"), {"--method", "ridge"});
+  const auto eval = run_json({"eval", "--model", model, "--data", kDemo});
   const auto& method = bench["methods"][0];
   const double area = eval["gzsl"]["ausuc"].get<double>();
   EXPECT_GT(area, 50);
@@ -90,20 +86,18 @@ TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
 
 TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   TempDir dir;
-  const std::string folder = (dir / "demo").string();
-  std::filesystem::copy(kDemo, folder, std::filesystem::copy_options::recursive);
-  auto split = nlohmann::json::parse(read_text_file(folder + "/split.json"));
+  const std::string folder = dir.file("demo");
+  fs::copy(kDemo, folder, kRecursive);
+  auto split = json_in(folder + "/split.json");
   auto& test = split["test_seen_samples"];
   test.erase(test.begin());
   write_text_file(folder + "/split.json", split.dump());
-  EXPECT_EQ(run_cli({"eval", "--model", demo_model(), "--data", folder}).exit_code, 0) << "fewer, none trained on";
+  run_ok({"eval", "--model", demo_model(), "--data", folder});  // fewer, none trained on
   test.push_back(0);
   write_text_file(folder + "/split.json", split.dump());
-  const auto refused = run_cli({"eval", "--model", demo_model(), "--data", folder});
-  EXPECT_EQ(refused.exit_code, 3);
-  EXPECT_NE(refused.err.find("found 1 of"), std::string::npos) << refused.err;
-  const std::vector<std::string> allowed{"eval", "--model", demo_model(), "--data", folder, "--force"};
-  EXPECT_NE(run_cli(allowed).out.find("trained on 1 of these samples"), std::string::npos);
+  run_error({"eval", "--model", demo_model(), "--data", folder}, 3, "found 1 of");
+  const Words allowed{"eval", "--model", demo_model(), "--data", folder, "--force"};
+  EXPECT_TRUE(has(run_cli(allowed).out, "trained on 1 of these samples"));
   auto as_json = allowed;
   as_json.push_back("--json");
   EXPECT_EQ(run_cli(as_json).json()["trained_samples"], 1);
@@ -111,12 +105,10 @@ TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
 
 TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
   const auto table =
-      run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
-  ASSERT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 2400 * 2 + 1);
-  const auto json = run_cli({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3",
-                             "--among", "unseen", "--json", "--batch", "999"})
-                        .json();
+      run_ok({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
+  EXPECT_EQ(std::ranges::count(table.out, '\n'), 2400 * 2 + 1);
+  const auto json = run_json({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3",
+                              "--among", "unseen", "--batch", "999"});
   ASSERT_EQ(json["predictions"].size(), 2400u);
   double sum = 0;
   for (const auto& one : json["predictions"][7]["top"]) {
@@ -128,70 +120,56 @@ TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
 
 TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string();
-  std::filesystem::copy(demo_model(), model);
-  EXPECT_EQ(run_cli({"classes", "remove", "--model", model, "--classes", "truck"}).exit_code, 0);
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo}).exit_code, 3) << "truck is gone";
-  const auto added =
-      run_cli({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"});
-  EXPECT_EQ(added.exit_code, 0) << added.err;
-  EXPECT_EQ(run_cli({"classes", "list", "--model", model, "--json"}).json()["classes"].size(), 10u);
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", kDemo, "--json"}).json()["zsl"],
-            run_cli({"eval", "--model", demo_model(), "--data", kDemo, "--json"}).json()["zsl"]);
+  const std::string model = dir.file("m.safetensors");
+  fs::copy(demo_model(), model);
+  run_ok({"classes", "remove", "--model", model, "--classes", "truck"});
+  run_error({"eval", "--model", model, "--data", kDemo}, 3);  // truck is gone
+  run_ok({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"});
+  EXPECT_EQ(run_json({"classes", "list", "--model", model})["classes"].size(), 10u);
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["zsl"],
+            run_json({"eval", "--model", demo_model(), "--data", kDemo})["zsl"]);
   const std::string before = read_text_file(model);
-  EXPECT_EQ(
-      run_cli({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"})
-          .exit_code,
-      3)
-      << "twice";
+  run_error({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"},
+            3);  // twice
   EXPECT_TRUE(same_bytes(read_text_file(model), before));
 }
 
 TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   TempDir dir;
-  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string(),
-                    device = (dir / "m.pnrt").string();
-  std::filesystem::copy(kDemo, data);
+  const std::string data = dir.file("data"), model = dir.file("m.safetensors"), device = dir.file("m.pnrt");
+  fs::copy(kDemo, data);
   CsvTable table = read_csv(data + "/attributes.csv", true);
   std::ranges::reverse(table.rows);
   write_csv(data + "/again.csv", table);
-  const auto trained = run_cli({"train", "--data", data, "--semantics", "att,again", "--out", model, "--json"}).json();
+  const auto trained = run_json({"train", "--data", data, "--semantics", "att,again", "--out", model});
   EXPECT_EQ(trained["record"]["data"]["semantics"], "att,again");
   EXPECT_EQ(trained["record"]["selection"].size(), 9u);
   const std::string weights = trained["options"]["semantic-weights"];
-  const auto result = run_cli({"eval", "--model", model, "--data", data, "--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto result = run_ok({"eval", "--model", model, "--data", data, "--json"});
   const auto evaluated = result.json();
   EXPECT_EQ(evaluated["semantics"], "att,again");
   EXPECT_EQ(evaluated["semantic_weights"], weights);
   // The same table twice says what it says once.
-  const auto one = (dir / "one.safetensors").string();
+  const auto one = dir.file("one.safetensors");
   run_cli({"train", "--data", kDemo, "--out", one});
-  EXPECT_NEAR(
-      evaluated["zsl"]["top1_per_class"].get<double>(),
-      run_cli({"eval", "--model", one, "--data", kDemo, "--json"}).json()["zsl"]["top1_per_class"].get<double>(), 0.5);
-  const auto inspected = run_cli({"data", "inspect", data, "--semantics", "att,again", "--json"}).json();
+  EXPECT_NEAR(evaluated["zsl"]["top1_per_class"].get<double>(),
+              run_json({"eval", "--model", one, "--data", kDemo})["zsl"]["top1_per_class"].get<double>(), 0.5);
+  const auto inspected = run_json({"data", "inspect", data, "--semantics", "att,again"});
   EXPECT_EQ(inspected["tables"].size(), 2u);
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", data, "--semantics", "att"}).exit_code, 3);
-  EXPECT_EQ(run_cli({"train", "--data", data, "--semantics", "att,again", "--out", model, "--semantic-weights", "1"})
-                .exit_code,
-            2);
-  const auto exported = run_cli({"export", "--model", model, "--out", device, "--data", data, "--max-drop", "100"});
-  EXPECT_EQ(exported.exit_code, 0) << exported.err;
+  run_error({"eval", "--model", model, "--data", data, "--semantics", "att"}, 3);
+  run_error({"train", "--data", data, "--semantics", "att,again", "--out", model, "--semantic-weights", "1"}, 2);
+  run_ok({"export", "--model", model, "--out", device, "--data", data, "--max-drop", "100"});
 }
 
 TEST(CliTrain, ExplainNamesAttributesThatAddUp) {
-  const auto json =
-      run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100", "--json"})
-          .json();
+  const auto json = run_json({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100"});
   EXPECT_EQ(json["attributes"].size(), 39u);
   EXPECT_NE(json["winner"], json["runner_up"]);
-  EXPECT_EQ(
-      run_cli({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}).exit_code, 2);
+  run_error({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}, 2);
 }
 
 TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
-  const auto json = run_cli({"info", demo_model(), "--json"}).json();
+  const auto json = run_json({"info", demo_model()});
   EXPECT_EQ(json["options"]["method"], "ridge");
   EXPECT_EQ(json["record"]["data"]["name"], "demo");
   EXPECT_EQ(json["record"]["selection"].size(), 48u);
@@ -199,31 +177,27 @@ TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
 
 TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"train", "--data", kDemo, "--out", model, "--networks", "100", "--quiet"}).exit_code, 0);
+  const std::string model = train_demo(dir.file("m.safetensors"), {"--networks", "100"});
   const auto text = run_cli({"info", model}).out;
-  EXPECT_NE(text.find("values: min "), std::string::npos) << text;
-  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 120) << text;
-  const auto record = run_cli({"info", model, "--json"}).json()["record"];
+  EXPECT_TRUE(has(text, "values: min "));
+  EXPECT_LT(std::ranges::count(text, '\n'), 120) << text;
+  const auto record = run_json({"info", model})["record"];
   EXPECT_EQ(record["gates"]["samples_per_network"].size(), 100u);
   EXPECT_EQ(record["refinement"].size(), 4u);  // the start and three steps
 }
 
 TEST(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
   TempDir dir;
-  const std::string data = (dir / "data").string(), model = (dir / "m.safetensors").string();
-  ASSERT_EQ(run_cli({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
-                     "--attributes", "1"})
-                .exit_code,
-            0);
-  const auto trained = run_cli({"train", "--data", data, "--out", model, "--quiet"});
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_NE(trained.out.find("warning: the classes have only one attribute"), std::string::npos) << trained.out;
-  EXPECT_NE(run_cli({"info", model}).out.find("warning: the classes have only one attribute"), std::string::npos);
-  EXPECT_FALSE(run_cli({"info", model, "--json"}).json()["record"]["warnings"].empty());
+  const std::string data = dir.file("data"), model = dir.file("m.safetensors");
+  run_ok({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
+          "--attributes", "1"});
+  const auto trained = run_ok({"train", "--data", data, "--out", model, "--quiet"});
+  EXPECT_TRUE(has(trained.out, "warning: the classes have only one attribute"));
+  EXPECT_TRUE(has(run_cli({"info", model}).out, "warning: the classes have only one attribute"));
+  EXPECT_FALSE(run_json({"info", model})["record"]["warnings"].empty());
   const auto text = run_cli({"eval", "--model", model, "--data", data}).out;
-  EXPECT_NE(text.find("is the only unseen class: its ZSL is 100 by definition"), std::string::npos) << text;
-  EXPECT_EQ(run_cli({"eval", "--model", model, "--data", data, "--json"}).json()["warnings"].size(), 2u);
+  EXPECT_TRUE(has(text, "is the only unseen class: its ZSL is 100 by definition"));
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", data})["warnings"].size(), 2u);
 }
 
 TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
@@ -245,15 +219,14 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
 TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   TempDir dir;
   const std::string small = "--networks=16";
-  auto result = run_cli({"bench", "--data", kDemo, "--methods", "ablation", small, "--encoding", "32", "--lambda", "5",
-                         "--refine-steps", "2", "--out", (dir / "a/runs.json").string(), "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  auto result = run_ok({"bench", "--data", kDemo, "--methods", "ablation", small, "--encoding", "32", "--lambda", "5",
+                        "--refine-steps", "2", "--out", dir.file("a/runs.json"), "--quiet"});
   for (const char* row :
        {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| class space |",
         "| class space + attribute weights |", "| class space + refinement |", "| class space + refinement + gates |",
         "| default model |", "default model: what training gives with these options"})
-    EXPECT_NE(result.out.find(row), std::string::npos) << row;
-  const auto runs = nlohmann::json::parse(read_text_file(dir / "a/runs.json"));
+    EXPECT_TRUE(has(result.out, row)) << row;
+  const auto runs = json_in(dir / "a/runs.json");
   ASSERT_EQ(runs["methods"].size(), 9u);
   const auto options = [&](std::size_t row) { return runs["methods"][row]["runs"][0]["options"]; };
   EXPECT_EQ(options(0)["method"], "ridge");
@@ -265,62 +238,52 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   EXPECT_EQ(options(4)["refine-steps"], 0);
   EXPECT_EQ(options(7)["networks"], 100);
   const auto& last = runs["methods"][8];
-  const std::string model = (dir / "m.safetensors").string();
-  ASSERT_EQ(
-      run_cli({"train", "--data", kDemo, "--out", model, small, "--encoding", "32", "--refine-steps", "2", "--quiet"})
-          .exit_code,
-      0);
-  EXPECT_EQ(last["runs"][0]["options"], run_cli({"info", model, "--json"}).json()["options"]);
+  const std::string model = train_demo(dir.file("m.safetensors"), {small, "--encoding", "32", "--refine-steps", "2"});
+  EXPECT_EQ(last["runs"][0]["options"], run_json({"info", model})["options"]);
   EXPECT_TRUE(runs["methods"][6]["runs"][0]["record"].contains("refinement"));
 
-  result = run_cli({"bench", "--data", kDemo, "--sweep", "active=2,8", small, "--encoding", "32", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("| parsnets active=8 |"), std::string::npos) << result.out;
+  result = run_ok({"bench", "--data", kDemo, "--sweep", "active=2,8", small, "--encoding", "32", "--quiet"});
+  EXPECT_TRUE(has(result.out, "| parsnets active=8 |"));
   for (const char* sweep : {"active", "active=", "active=1;networks=2", "lambda=1", "wings=2"}) {
-    const auto refused = run_cli({"bench", "--data", kDemo, "--sweep", sweep});
-    EXPECT_EQ(refused.exit_code, 2) << sweep;
-    EXPECT_NE(refused.err.find("--sweep: "), std::string::npos) << refused.err;
-    EXPECT_EQ(refused.err.find("--grid"), std::string::npos) << refused.err;
+    const auto refused = run_error({"bench", "--data", kDemo, "--sweep", sweep}, 2, "--sweep: ");
+    EXPECT_FALSE(has(refused.err, "--grid"));
   }
-  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--sweep", "k", "--methods", "ablation"}).exit_code, 2);
+  run_error({"bench", "--data", kDemo, "--sweep", "k", "--methods", "ablation"}, 2);
 }
 
 TEST(CliTrain, BenchPrintsATableOfMethods) {
-  const auto result = run_cli({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:active=4",
-                               "--seeds", "2", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("| ridge |"), std::string::npos);
-  EXPECT_NE(result.out.find(" ± "), std::string::npos);
-  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--methods", "magic"}).exit_code, 2);
-  EXPECT_EQ(run_cli({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}).exit_code, 2);
+  const auto result = run_ok({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:active=4",
+                              "--seeds", "2", "--quiet"});
+  EXPECT_TRUE(has(result.out, "| ridge |"));
+  EXPECT_TRUE(has(result.out, " ± "));
+  run_error({"bench", "--data", kDemo, "--methods", "magic"}, 2);
+  run_error({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}, 2);
 }
 
 TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   TempDir dir;
-  std::filesystem::create_directory(dir / "out");
-  const std::string model = (dir / "out" / "m.safetensors").string();
+  fs::create_directory(dir / "out");
+  const std::string model = dir.file("out/m.safetensors");
   write_text_file(model, "an earlier model");
   // The SVR tells of every pass; a hundred thousand joint steps are still to come.
   CliProcess training({"train", "--data", kDemo, "--out", model, "--method", "paper", "--tolerance", "1e-9",
                        "--joint-steps", "100000"});
   ASSERT_TRUE(training.wait_for_line("pass ")) << training.finish().err;
   training.send(SIGINT);
-  const auto result = training.finish();
-  EXPECT_EQ(result.exit_code, 130) << result.err;
-  EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+  expect_error(training.finish(), 130, "interrupted");
   EXPECT_TRUE(same_bytes(read_text_file(model), "an earlier model"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "out"), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
 }
 
 TEST(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
   TempDir dir;
   write_text_file(dir / "m", "not a model at all");
-  for (const auto& arguments : std::vector<std::vector<std::string>>{
+  for (const auto& arguments : std::vector<Words>{
            {"eval", "--data", kDemo}, {"predict", "--input", kDemo + "/features.npy"}, {"classes", "list"}}) {
     auto line = arguments;
     line.push_back("--model");
-    line.push_back((dir / "m").string());
-    EXPECT_EQ(run_cli(line).exit_code, 3) << line[0];
+    line.push_back(dir.file("m"));
+    run_error(line, 3);
   }
 }
 
@@ -328,11 +291,10 @@ TEST(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
   const auto folder = shared_data("CUB");
   if (!folder) GTEST_SKIP() << kNoSharedData;
   TempDir dir;
-  const std::string model = (dir / "m.safetensors").string();
-  const auto trained = run_cli({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge",
-                                "--search", "grid", "--grid", "lambda=0.03,0.1,0.3,1,3,10,30,100", "--quiet"});
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  const auto json = run_cli({"eval", "--model", model, "--data", *folder, "--features", "res50", "--json"}).json();
+  const std::string model = dir.file("m.safetensors");
+  run_ok({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge", "--search", "grid",
+          "--grid", "lambda=0.03,0.1,0.3,1,3,10,30,100", "--quiet"});
+  const auto json = run_json({"eval", "--model", model, "--data", *folder, "--features", "res50"});
   EXPECT_NEAR(json["zsl"]["top1_per_class"].get<double>(), 51.4, 1.0);
 }
 
