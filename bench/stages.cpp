@@ -123,7 +123,7 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
   ThreadPool& fastest = stages.fastest();
   EncoderOptions encoder;
   encoder.dimensions = kEncoding;
-  encoder.rotation = Rotation::identity;
+  encoder.random_rotation = false;
   const Matrix<float> e = encoded(fit_encoder(encoder, p.x.view(), fastest), p.x.view(), fastest);
   GateOptions kind;
   kind.kind = GateKind::anchor;

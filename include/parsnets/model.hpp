@@ -41,9 +41,6 @@ enum class Direction {
 /// Takes rows first, first + 1, … of n x C scores. Called in the order of the rows.
 using ScoreVisitor = std::function<void(std::size_t first, MatrixView<const float> scores)>;
 
-inline constexpr double kLeastHeadWeight = 1e-6;  ///< of a semantic head beside class space
-inline constexpr double kMostHeadWeight = 1e6;    ///< of such a head
-
 /// Samples of classes after training. x̂ is a sample in class space at unit length.
 struct Experience {
   std::vector<float> samples;  ///< C: n, how many samples, by weight; empty: none of any class
@@ -157,9 +154,7 @@ struct Model {
   PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// The same to the bit from what was prepared before classes were added, without doing those anew.
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
-  /// n x o predicted class vectors to n x C scores (forward models only): the second half of scores().
-  Matrix<float> score_predictions(MatrixView<const float> f, ThreadPool& pool) const;
-  /// The same to the bit, some rows at a time.
+  /// n x o predicted class vectors to n x C scores (forward models only): the second half of visit_scores().
   void visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
                                const ScoreVisitor& visit) const;
   /// C x o: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, as
@@ -178,9 +173,9 @@ struct Model {
   void remove_classes(std::span<const std::string> names);
 };
 
-/// What one network, or one attribute, contributed to a decision.
+/// What one attribute contributed to a decision.
 struct Contribution {
-  std::size_t index = 0;  ///< of the network or attribute
+  std::size_t index = 0;  ///< of the attribute
   double amount = 0;      ///< share of score(winner) − score(runner-up)
 };
 

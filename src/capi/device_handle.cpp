@@ -54,6 +54,12 @@ parsnets_export_result result_of(const Exported& exported) {
   return result;
 }
 
+Samples checked_samples(const parsnets_device* device, const Samples& samples, const void* output,
+                        const char* output_name, std::size_t columns) {
+  require(device, "device");
+  return checked_samples(samples, device->model.dimensions(), output, output_name, columns);
+}
+
 }  // namespace
 
 parsnets_status parsnets_export(const parsnets_model* model, const parsnets_dataset* dataset,
@@ -132,11 +138,10 @@ parsnets_status parsnets_device_class_name(const parsnets_device* device, size_t
 parsnets_status parsnets_device_scores(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
                                        uint32_t threads, float* scores, size_t classes) {
   return guarded([&] {
-    require(device, "device");
-    check_samples({x, samples, dimensions, threads}, device->model.dimensions(), scores, "scores", classes);
+    const Samples input = checked_samples(device, {x, samples, dimensions, threads}, scores, "scores", classes);
     check_count("classes", device->model.class_names().size(), classes);
     ThreadPool pool(threads);
-    const Matrix<float> result = device->model.scores({x, samples, dimensions}, pool);
+    const Matrix<float> result = device->model.scores(input.view(), pool);
     std::ranges::copy(result.values(), scores);
   });
 }
@@ -145,10 +150,8 @@ parsnets_status parsnets_device_rank(const parsnets_device* device, const float*
                                      const int32_t* candidates, size_t count, size_t k, uint32_t threads,
                                      int32_t* classes, float* scores, float* confidences) {
   return guarded([&] {
-    require(device, "device");
-    const Samples input{x, samples, dimensions, threads};
+    const Samples input = checked_samples(device, {x, samples, dimensions, threads}, classes, "classes", k);
     const DeviceModel& model = device->model;
-    check_samples(input, model.dimensions(), classes, "classes", k);
     require(candidates, "candidates");
     const Ranking ranking(model.class_seen(), model.gamma(), model.temperature(),
                           std::vector<std::int32_t>(candidates, candidates + count));
@@ -158,19 +161,18 @@ parsnets_status parsnets_device_rank(const parsnets_device* device, const float*
         for (std::size_t r = begin; r < end; ++r) ranking.best(result.row(r), best.subspan(r * k, k));
       });
     };
-    rank_batches(input, ranking, sizeof(float) * ranking.classes(), rank, {k, classes, scores, confidences});
+    rank_batches(input, ranking, sizeof(float) * ranking.classes() + sizeof(RankedClass) * k, rank,
+                 {k, classes, scores, confidences});
   });
 }
 
 parsnets_status parsnets_device_known(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
                                       uint32_t threads, float* known_scores, uint8_t* unknown) {
   return guarded([&] {
-    require(device, "device");
-    check_samples({x, samples, dimensions, threads}, device->model.dimensions(), known_scores, "known_scores", 1);
+    const Samples input = checked_samples(device, {x, samples, dimensions, threads}, known_scores, "known_scores", 1);
     require(unknown, "unknown");
     ThreadPool pool(threads);
-    std::ranges::copy(
-        device->model.unknown({x, samples, dimensions}, Among::all, pool, std::span(known_scores, samples)), unknown);
+    std::ranges::copy(device->model.unknown(input.view(), Among::all, pool, std::span(known_scores, samples)), unknown);
   });
 }
 

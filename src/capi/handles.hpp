@@ -156,19 +156,21 @@ struct Samples {
   const float* x;
   std::size_t count, dimensions;
   std::uint32_t threads;
+
+  MatrixView<const float> view() const { return {x, count, dimensions}; }
 };
 
 /// Throws bad_input unless a number is the model's.
 void check_count(const char* name, std::size_t expected, std::size_t found);
 
-/// Throws for all that is wrong with samples for a model of `dimensions` features, or with an output of `columns`
-/// values for each, before any work is done.
-void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
-                   std::size_t columns);
-inline void check_samples(const parsnets_model* model, const Samples& samples, const void* output,
-                          const char* output_name, std::size_t columns) {
+/// The samples. Throws for all that is wrong with them for a model of `dimensions` features, or with an output of
+/// `columns` values for each, before any work is done.
+Samples checked_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
+                        std::size_t columns);
+inline Samples checked_samples(const parsnets_model* model, const Samples& samples, const void* output,
+                               const char* output_name, std::size_t columns) {
   require(model, "model");
-  check_samples(samples, model->model.dimensions, output, output_name, columns);
+  return checked_samples(samples, model->model.dimensions, output, output_name, columns);
 }
 
 /// Where the k best classes of each sample go, samples x k each; scores and confidences may be NULL.

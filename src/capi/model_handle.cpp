@@ -192,9 +192,9 @@ parsnets_status parsnets_model_teach(parsnets_model* model, const char* name, co
                                      size_t dimensions, uint32_t threads) {
   return guarded([&] {
     require(name, "name");
-    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
     Work work(threads);
-    teach(model->model, name, {x, samples, dimensions}, work.pool);
+    teach(model->model, name, input.view(), work.pool);
     model->places_moved();
   });
 }
@@ -204,9 +204,9 @@ parsnets_status parsnets_model_add_class_by_examples(parsnets_model* model, cons
   return guarded([&] {
     require(name, "name");
     check_utf8(name, "the name of a class");
-    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
     Work work(threads);
-    add_class_by_examples(model->model, name, {x, samples, dimensions}, work.pool);
+    add_class_by_examples(model->model, name, input.view(), work.pool);
     model->class_added(work.pool);
   });
 }
@@ -216,7 +216,7 @@ parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size
                                      parsnets_adaptation* adaptation, double* support, double* degrees,
                                      size_t classes) {
   return guarded([&] {
-    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
     require(adaptation, "adaptation");
     check_struct_size(adaptation->size, "parsnets_adaptation");
     const auto& names = model->model.classes.names;
@@ -228,7 +228,7 @@ parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size
     for (std::size_t i = 0; movable != nullptr && i < movable_count; ++i)
       options.classes.emplace_back(name_at(names, static_cast<std::size_t>(movable[i]), "classes"));
     Work work(threads);
-    const Adaptation done = adapt(model->model, {x, samples, dimensions}, options, work.pool);
+    const Adaptation done = adapt(model->model, input.view(), options, work.pool);
     model->places_moved();
     for (double* values : {support, degrees})
       if (values != nullptr) std::fill_n(values, classes, 0.0);
@@ -270,9 +270,8 @@ parsnets_status parsnets_model_calibrate(parsnets_model* model, double gamma, do
 parsnets_status parsnets_model_calibrate_on(parsnets_model* model, const float* x, const int32_t* labels,
                                             size_t samples, size_t dimensions, uint32_t threads) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, labels, "labels", 1);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, labels, "labels", 1);
     Work work(threads);
-    calibrate(model->model, {x, samples, dimensions}, {labels, samples}, work.pool);
+    calibrate(model->model, input.view(), {labels, samples}, work.pool);
   });
 }

@@ -86,8 +86,7 @@ parsnets_status parsnets_predict_known(const parsnets_model* model, const float*
                                        const int32_t* candidates, size_t count, uint32_t threads, int32_t* classes,
                                        float* confidences, float* known_scores, uint8_t* unknown) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, classes, "classes", 1);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, classes, "classes", 1);
     const Rejection& rejection = model->model.rejection;
     if (rejection.empty()) throw_not_calibrated("unknown samples");
     const Ranking ranking = ranking_of(model->model, candidates, count);
@@ -113,8 +112,7 @@ parsnets_status parsnets_predict_sets(const parsnets_model* model, const float* 
                                       double coverage, uint32_t threads, int32_t* members, size_t* counts,
                                       size_t classes) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, members, "members", classes);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, members, "members", classes);
     require(counts, "counts");
     const Model& own = model->model;
     check_count("classes", own.classes.names.size(), classes);

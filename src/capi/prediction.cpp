@@ -21,7 +21,7 @@ void rank_samples(const parsnets_model& model, const Samples& input, const Ranki
 /// All scores, straight into the memory of the caller.
 void score_samples(const parsnets_model& model, const Samples& input, float* scores, ThreadPool& pool) {
   const std::size_t classes = model.model.classes.names.size();
-  model.predictor().scores({input.x, input.count, input.dimensions}, pool, {scores, input.count, classes});
+  model.predictor().scores(input.view(), pool, {scores, input.count, classes});
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ void parsnets::capi::rank_batches(const Samples& input, const Ranking& ranking, 
 parsnets_status parsnets_predict_scores(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
                                         uint32_t threads, float* scores, size_t classes) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, scores, "scores", classes);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, scores, "scores", classes);
     check_count("classes", model->model.classes.names.size(), classes);
     Work work(threads_for(input));
     score_samples(*model, input, scores, work.pool);
@@ -60,8 +59,8 @@ parsnets_status parsnets_predict_scores(const parsnets_model* model, const float
 parsnets_status parsnets_predict_confidences(const parsnets_model* model, const float* x, size_t samples,
                                              size_t dimensions, uint32_t threads, float* confidences, size_t classes) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, confidences, "confidences", classes);
+    const Samples input =
+        checked_samples(model, {x, samples, dimensions, threads}, confidences, "confidences", classes);
     check_count("classes", model->model.classes.names.size(), classes);
     const Ranking ranking(model->model);
     Work work(threads_for(input));
@@ -75,8 +74,7 @@ parsnets_status parsnets_predict_confidences(const parsnets_model* model, const 
 parsnets_status parsnets_predict_top(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
                                      int32_t among, size_t k, uint32_t threads, int32_t* classes, float* confidences) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, classes, "classes", k);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, classes, "classes", k);
     const Ranking ranking(model->model,
                           static_cast<Among>(checked("argument 'among'", among, PARSNETS_ALL, PARSNETS_UNSEEN)));
     rank_samples(*model, input, ranking, {k, classes, nullptr, confidences});
@@ -87,8 +85,7 @@ parsnets_status parsnets_rank(const parsnets_model* model, const float* x, size_
                               const int32_t* candidates, size_t count, size_t k, uint32_t threads, int32_t* classes,
                               float* scores, float* confidences) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, classes, "classes", k);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, classes, "classes", k);
     require(candidates, "candidates");
     const Ranking ranking(model->model, std::vector<std::int32_t>(candidates, candidates + count));
     rank_samples(*model, input, ranking, {k, classes, scores, confidences});
@@ -98,8 +95,7 @@ parsnets_status parsnets_rank(const parsnets_model* model, const float* x, size_
 parsnets_status parsnets_predict_semantics(const parsnets_model* model, const float* x, size_t samples,
                                            size_t dimensions, uint32_t threads, float* semantics, size_t attributes) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, semantics, "semantics", attributes);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, semantics, "semantics", attributes);
     check_count("attributes", model->model.attributes(), attributes);
     Work work(threads_for(input));
     for_each_batch(input, batch_of(input, sizeof(float) * std::max<std::size_t>(attributes, 1)),
@@ -114,7 +110,7 @@ parsnets_status parsnets_explain(const parsnets_model* model, const float* x, si
                                  parsnets_explanation* explanation, float* contributions, float* semantics,
                                  size_t attributes, int32_t* open_networks, size_t open) {
   return guarded([&] {
-    check_samples(model, {x, 1, dimensions, 1}, explanation, "explanation", attributes);
+    checked_samples(model, {x, 1, dimensions, 1}, explanation, "explanation", attributes);
     check_struct_size(explanation->size, "parsnets_explanation");
     if (contributions != nullptr || semantics != nullptr)
       check_count("attributes", model->model.attributes(), attributes);

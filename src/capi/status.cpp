@@ -102,8 +102,8 @@ void check_count(const char* name, std::size_t expected, std::size_t found) {
                          "query the model's info again"});
 }
 
-void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
-                   std::size_t columns) {
+Samples checked_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
+                        std::size_t columns) {
   require(samples.x, "x");
   require(output, output_name);
   checked_threads(samples.threads);
@@ -114,6 +114,7 @@ void check_samples(const Samples& samples, std::size_t dimensions, const void* o
       throw Error(
           ErrorCode::usage,
           fmt::format("argument 'samples': expected arrays that fit into memory, found {} x {}", samples.count, width));
+  return samples;
 }
 
 namespace {

@@ -163,7 +163,7 @@ Encoder fit_weights(const EncoderOptions& options, MatrixView<const float> x, Th
             : randomized_axes(h, options.seed, x.data() == nullptr || costs.through_gram < costs.through_x, x, products,
                               pool);
   make_largest_positive(axes.view());
-  if (options.rotation == Rotation::random) axes = rotated(std::move(axes), options.seed, pool);
+  if (options.random_rotation) axes = rotated(std::move(axes), options.seed, pool);
   Encoder encoder;
   encoder.weights = to_float(axes.view());
   return encoder;

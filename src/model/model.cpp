@@ -31,14 +31,6 @@ Matrix<float> Model::predict_semantics(MatrixView<const float> x, ThreadPool& po
   return as_attributes(*this, predict(x, pool), pool);
 }
 
-Matrix<float> Model::score_predictions(MatrixView<const float> f, ThreadPool& pool) const {
-  Matrix<float> made(f.rows(), classes.names.size());
-  Predictor(*this, pool).compare(f, pool, [&](std::size_t first, MatrixView<const float> scores) {
-    std::ranges::copy(scores.values(), made.row(first).begin());
-  });
-  return made;
-}
-
 Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
   return scores(x, prepare_classes(pool), pool);
 }

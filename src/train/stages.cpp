@@ -126,7 +126,7 @@ const Encoding& Stages::encoding(const EncoderRequest& request) {
     report(progress, {"encode", 0, 0, ""});
     EncoderOptions options;
     options.dimensions = request.dimensions;
-    options.rotation = request.rotation;
+    options.random_rotation = request.random_rotation;
     options.seed = request.seed;
     Encoding made{fit_encoder(options, all_rows.size(), class_space(request.scaling).products(pool).view(), pool), {}};
     if (!place.kept && !place.keeps_encodings) return made;

@@ -56,11 +56,13 @@ void expect_orthonormal_rows(const Matrix<float>& w) {
     for (std::size_t j = 0; j <= i; ++j) ASSERT_NEAR(dot(w.row(i), w.row(j)), i == j ? 1 : 0, 1e-6) << i << ' ' << j;
 }
 
-EncoderOptions options_for(int h, EncoderMethod method, Rotation rotation = Rotation::random, std::uint64_t seed = 1) {
+constexpr bool kPrincipal = false, kRotated = true;  // axes
+
+EncoderOptions options_for(int h, EncoderMethod method, bool random_rotation = kRotated, std::uint64_t seed = 1) {
   EncoderOptions options;
   options.dimensions = h;
   options.method = method;
-  options.rotation = rotation;
+  options.random_rotation = random_rotation;
   options.seed = seed;
   return options;
 }
@@ -81,8 +83,8 @@ TEST(Encoder, TheExactFitReachesTheErrorOfTheSingularValueDecomposition) {
   for (const auto& [n, d, h] : {Shape{300, 120, 30}, Shape{90, 250, 30}, Shape{100, 100, 99}, Shape{300, 120, 1}}) {
     const auto x = decaying(n, d, 1);
     const double best = best_error(x, static_cast<std::size_t>(h));
-    for (const auto rotation : {Rotation::identity, Rotation::random}) {
-      const auto encoder = fit_encoder(options_for(h, EncoderMethod::exact, rotation), x.view(), pool);
+    for (const bool random_rotation : {false, true}) {
+      const auto encoder = fit_encoder(options_for(h, EncoderMethod::exact, random_rotation), x.view(), pool);
       expect_orthonormal_rows(encoder.weights);
       EXPECT_NEAR(encoder.reconstruction_error, best, 1e-5) << n << " x " << d;
       EXPECT_NEAR(direct_error(x, encoder.weights), best, 1e-5);
@@ -108,8 +110,8 @@ TEST(Encoder, TheRandomizedFitIsWithinOnePerCentOfTheBest) {
 TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
   ThreadPool pool(2);
   const auto x = decaying(500, 80, 3, 1.0);
-  const auto exact = fit_encoder(options_for(10, EncoderMethod::exact, Rotation::identity), x.view(), pool);
-  const auto randomized = fit_encoder(options_for(10, EncoderMethod::randomized, Rotation::identity), x.view(), pool);
+  const auto exact = fit_encoder(options_for(10, EncoderMethod::exact, kPrincipal), x.view(), pool);
+  const auto randomized = fit_encoder(options_for(10, EncoderMethod::randomized, kPrincipal), x.view(), pool);
   const auto e = encoded(exact, x.view(), pool);
   double before = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < 10; ++i) {
@@ -126,7 +128,7 @@ TEST(Encoder, ProductsThatAreThereAlreadyGiveTheSameAxes) {
   const auto x = decaying(500, 80, 3, 1.0);
   const Matrix<float> products = gram_of_columns(pool, x.view());
   for (const auto method : {EncoderMethod::exact, EncoderMethod::randomized}) {
-    const EncoderOptions options = options_for(10, method, Rotation::identity);
+    const EncoderOptions options = options_for(10, method, kPrincipal);
     const auto made = fit_encoder(options, x.view(), pool),
                given = fit_encoder(options, x.view(), pool, products.view());
     for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(dot(made.weights.row(i), given.weights.row(i)), 1, 1e-3) << i;
@@ -140,7 +142,7 @@ TEST(Encoder, ProductsAloneGiveTheSameEncoder) {
     const Matrix<float> products = gram_of_columns(pool, x.view());
     EncoderOptions options;
     options.dimensions = 6;
-    options.rotation = Rotation::identity;
+    options.random_rotation = false;
     const Encoder expected = fit_encoder(options, x.view(), pool),
                   found = fit_encoder(options, n, products.view(), pool);
     for (std::size_t i = 0; i < expected.weights.size(); ++i)
@@ -152,7 +154,7 @@ TEST(Encoder, ProductsAloneGiveTheSameEncoder) {
 TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
   ThreadPool pool(2);
   const auto x = decaying(200, 60, 4);
-  const auto plain = fit_encoder(options_for(24, EncoderMethod::exact, Rotation::identity), x.view(), pool);
+  const auto plain = fit_encoder(options_for(24, EncoderMethod::exact, kPrincipal), x.view(), pool);
   const auto project = [&](const Encoder& encoder) {
     const auto e = encoded(encoder, x.view(), pool);
     Matrix<float> back(x.rows(), x.cols());
@@ -162,7 +164,7 @@ TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
   const auto expected = project(plain);
   Matrix<float> former;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    const auto turned = fit_encoder(options_for(24, EncoderMethod::exact, Rotation::random, seed), x.view(), pool);
+    const auto turned = fit_encoder(options_for(24, EncoderMethod::exact, kRotated, seed), x.view(), pool);
     EXPECT_FALSE(same_bits(turned.weights, plain.weights));
     EXPECT_FALSE(same_bits(turned.weights, former));
     EXPECT_NEAR(turned.reconstruction_error, plain.reconstruction_error, 1e-7);
@@ -181,7 +183,7 @@ TEST(Encoder, TheRandomRotationIsUniformlyDistributed) {
   for (std::size_t i = 0; i < h; ++i) x(i, i) = static_cast<float>(h - i);
   Matrix<double> sum(h, h, 0.0), squares(h, h, 0.0);
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto w = fit_encoder(options_for(h, EncoderMethod::exact, Rotation::random, draw), x.view(), pool).weights;
+    const auto w = fit_encoder(options_for(h, EncoderMethod::exact, kRotated, draw), x.view(), pool).weights;
     for (std::size_t i = 0; i < w.size(); ++i) {
       sum.data()[i] += w.data()[i];
       squares.data()[i] += static_cast<double>(w.data()[i]) * w.data()[i];
