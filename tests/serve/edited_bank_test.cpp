@@ -12,8 +12,8 @@
 
 namespace {
 
-using namespace parsnets;
 using namespace parsnets::test;
+using namespace parsnets;
 
 BankEdit edit_of(const Model& model) {
   BankEdit edit;
@@ -71,9 +71,6 @@ TEST(EditedBank, EditsThatDoNotFitAreRefused) {
 }
 
 namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
 
 /// Three classes of two attributes.
 Model named_model() {
@@ -153,13 +150,6 @@ TEST(BankNames, ErrorsNameThePlaceAndTheNearestName) {
       "bank.add[0].attributes: 'stripes' is missing; give all 2 attributes, or the class to start from as `like`");
 }
 
-namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
-
-}  // namespace
-
 TEST(DeviceBanks, ABankHoldsTheEditForTheExportedFile) {
   ThreadPool pool(1);
   const Model model = model_to_serve(pool);
@@ -195,13 +185,6 @@ TEST(DeviceBanks, WhatARuntimeCannotTakeIsRefused) {
   EXPECT_FALSE(none.possible());
   EXPECT_THROW(none.saved({}, Precision::int8, pool), HttpError);
 }
-
-namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
-
-}  // namespace
 
 TEST(AttributeScale, LeadsBackToTheScaleOfTheDescriptions) {
   for (const SemanticScaling scaling : {SemanticScaling::none, SemanticScaling::standardize}) {
