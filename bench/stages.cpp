@@ -128,7 +128,7 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
   ThreadPool& fastest = stages.fastest();
   EncoderOptions encoder;
   encoder.dimensions = kEncoding;
-  encoder.rotation = Rotation::identity;
+  encoder.random_rotation = false;
   const Matrix<float> products = gram_of_columns(fastest, p.x.view()),
                       e = encoded(fit_encoder(encoder, p.x.rows(), products.view(), fastest), p.x.view(), fastest);
   GateOptions kind;

@@ -18,15 +18,14 @@ SOURCES = {".c", ".h", ".cpp", ".hpp"}
 OPTION = re.compile(r"^\| `--([\w-]+)`", re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
-# What is counted, the most there may be, and whether --check holds it. Lines and types are on their way down, to 46,000
-# and 80.
+# What is counted, the most there may be, and whether --check holds it. Lines are on their way down, to 46,000.
 LIMITS = {
     "lines in src, include and cli": (51200, True),
     "lines in tests": (37000, False),
     "files in src": (300, True),
     "option names of all commands": (95, True),
     "options in `train --help`": (25, True),
-    "public C++ types": (84, True),
+    "public C++ types": (80, True),
     "functions of the C interface": (74, True),
     "files in the reading path of `train`": (16, True),
 }

@@ -36,8 +36,6 @@ struct AdaptOptions {
 /// those between the prototypes before the first and after the last.
 Adaptation adapt(Model& model, MatrixView<const float> x, const AdaptOptions& options, ThreadPool& pool,
                  ProgressObserver* progress = nullptr);
-/// Angle between two places; 90 where one of them is zero.
-double degrees_between(std::span<const float> a, std::span<const float> b);
 /// Forgets all unlabelled samples. Examples stay.
 void undo_adaptation(Model& model);
 /// Whether adapt() has moved a class.

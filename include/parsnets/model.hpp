@@ -168,9 +168,9 @@ struct Model {
   void remove_classes(std::span<const std::string> names);
 };
 
-/// What one network, or one attribute, contributed to a decision.
+/// What one attribute contributed to a decision.
 struct Contribution {
-  std::size_t index = 0;  ///< of the network or attribute
+  std::size_t index = 0;  ///< of the attribute
   double amount = 0;      ///< share of score(winner) − score(runner-up)
 };
 

@@ -62,12 +62,6 @@ struct SemanticPreprocess {
   void expand(std::span<const float> b, std::span<float> a) const;
 };
 
-/// The basis of the encoder's space.
-enum class Rotation {
-  identity,  ///< principal axes, by falling variance
-  random     ///< a seeded Haar rotation of them: same reconstruction, balanced parts
-};
-
 /// The tied linear autoencoder min ‖X − X WᵀW‖_F in closed form: e = W x. Without weights it is the identity.
 struct Encoder {
   Matrix<float> weights;            ///< h x d, orthonormal rows

@@ -24,27 +24,22 @@ struct SemanticOptions {
   std::vector<double> weights;  ///< of several tables, positive, any sum; empty: chosen on validation classes
 };
 
-/// How class descriptions become class prototypes in class space.
-struct PrototypeOptions {
-  SemanticOptions semantics{SemanticScaling::l2, 0.35, {}};  ///< class descriptions to class vectors
-  double width = 1.2;                                        ///< w of their kernel; 0: the cosine itself
-  double lambda = 0.3;                                       ///< ridge of that kernel
-  int attribute_steps = kBySize;  ///< of learning weights of attributes; default_attribute_steps()
-  double prior_samples = 300;     ///< κ: samples that the prediction from the description counts as
-};
-
 /// The default method: linear networks that map features into class space, where semantics place the classes.
 struct ParsNetsOptions {
   FeatureScaling feature_scaling = FeatureScaling::by_sign;  ///< of samples
-  double shrinkage = kBySize;   ///< ρ: ridge of the covariance within classes; default_shrinkage()
-  PrototypeOptions prototypes;  ///< where classes lie
-  int networks = kBySize;       ///< K, gated networks beside the shared one; 0: none; default_networks()
-  int active = kBySize;         ///< k of them per sample; 10, at most K
-  int encoding = kBySize;       ///< h, what they see of a sample; 64, at most most_encoding()
-  int refine_steps = 3;         ///< of discriminative refinement
-  double refine_rate = 1;       ///< length of a step
-  double sharpness = 20;        ///< τ of its softmax
-  double gate_weight = 3;       ///< step length of gated networks relative to the shared one
+  double shrinkage = kBySize;  ///< ρ: ridge of the covariance within classes; default_shrinkage()
+  SemanticOptions semantics{SemanticScaling::l2, 0.35, {}};  ///< class descriptions to class vectors
+  double prototype_width = 1.2;   ///< w of the kernel that makes prototypes of these; 0: the cosine itself
+  double prototype_lambda = 0.3;  ///< ridge of that kernel
+  int attribute_steps = kBySize;  ///< of learning weights of attributes; default_attribute_steps()
+  double prior_samples = 300;     ///< κ: samples that the prediction from the description counts as
+  int networks = kBySize;         ///< K, gated networks beside the shared one; 0: none; default_networks()
+  int active = kBySize;           ///< k of them per sample; 10, at most K
+  int encoding = kBySize;         ///< h, what they see of a sample; 64, at most most_encoding()
+  int refine_steps = 3;           ///< of discriminative refinement
+  double refine_rate = 1;         ///< length of a step
+  double sharpness = 20;          ///< τ of its softmax
+  double gate_weight = 3;         ///< step length of gated networks relative to the shared one
 };
 
 /// The published method, or a part of it.
@@ -53,13 +48,6 @@ enum class PaperPart {
   scln,  ///< gated networks alone
   mmg    ///< maximal margin geometry alone: every network is active for every sample
 };
-/// The loss of the paper's networks.
-enum class Fit {
-  svr,   ///< epsilon-insensitive loss, with a certificate
-  ridge  ///< squared loss, beside a linear map that is always active
-};
-/// What the paper's networks see.
-enum class NetworkInput { encoding, features };
 
 /// The paper's networks: encoder, gates, SVR and maximal margin geometry (MMG).
 struct PaperOptions {
@@ -67,13 +55,16 @@ struct PaperOptions {
   FeatureScaling feature_scaling = FeatureScaling::sqrt_l2;  ///< of samples
   SemanticOptions semantics;                                 ///< what networks predict
   int encoding = kBySize;                                    ///< h; 400, or what features with fewer dimensions allow
-  Rotation rotation = Rotation::random;                      ///< of the encoder's axes
-  GateKind gates = GateKind::energy;                         ///< energy or anchor
-  int networks = kBySize;                       ///< K; 200, or what few features or samples allow; mmg: at most 32
-  int active = kBySize;                         ///< k; paper_active(); mmg: all
-  NetworkInput input = NetworkInput::encoding;  ///< z
-  Fit fit = Fit::svr;                           ///< loss
-  double lambda = 1;                            ///< of a ridge fit, in units of the mean eigenvalue of XᵀX
+  /// The encoder's axes are a seeded Haar rotation of the principal ones: same reconstruction, balanced parts.
+  /// Otherwise they are these, by falling variance.
+  bool random_rotation = true;
+  GateKind gates = GateKind::energy;  ///< energy or anchor
+  int networks = kBySize;             ///< K; 200, or what few features or samples allow; mmg: at most 32
+  int active = kBySize;               ///< k; paper_active(); mmg: all
+  bool networks_see_encoding = true;  ///< z = e; otherwise z = x
+  /// Squared loss, beside a linear map that is always active; otherwise epsilon-insensitive loss, with a certificate.
+  bool ridge = false;
+  double lambda = 1;                           ///< of a ridge fit, in units of the mean eigenvalue of XᵀX
   bool relu = false;                           ///< networks give max(0, Θᵀz + b): a ridge fit, trained in the primal
   double c = 0.1;                              ///< SVR box bound, for targets scaled to unit variance
   double epsilon = 0.1;                        ///< SVR tube, for targets scaled to unit variance

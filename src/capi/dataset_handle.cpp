@@ -107,21 +107,16 @@ Dataset dataset_from(const parsnets_arrays& arrays) {
 
 LoadOptions load_options_from(const parsnets_load_options* given) {
   LoadOptions load;
-  if (given == nullptr) return load;
   const auto options = read_struct(given, PARSNETS_LOAD_OPTIONS_INIT, "parsnets_load_options");
   if (options.features != nullptr) load.features = options.features;
   if (options.semantics != nullptr) load.semantics = options.semantics;
   if (options.split != nullptr) load.split = options.split;
   load.seed = options.seed;
   load.original_att = options.original_att != 0;
-  switch (options.missing) {
-    case PARSNETS_MISSING_ATTRIBUTE_MEAN: load.missing = MissingPolicy::attribute_mean; break;
-    case PARSNETS_MISSING_ZERO: load.missing = MissingPolicy::zero; break;
-    case PARSNETS_MISSING_REFUSE: load.missing = MissingPolicy::refuse; break;
-    default:
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}: expected 0 to 2, found {}", option_name("missing"), options.missing));
-  }
+  static_assert(PARSNETS_MISSING_ZERO == int(MissingPolicy::zero));
+  static_assert(PARSNETS_MISSING_REFUSE == int(MissingPolicy::refuse));
+  load.missing = static_cast<MissingPolicy>(
+      checked(option_name("missing"), options.missing, PARSNETS_MISSING_ATTRIBUTE_MEAN, PARSNETS_MISSING_REFUSE));
   return load;
 }
 
@@ -159,21 +154,17 @@ Dataset parsnets::capi::classes_from(const parsnets_arrays& arrays) {
 
 parsnets_status parsnets_dataset_load(const char* folder, const parsnets_load_options* options,
                                       parsnets_progress_function progress, void* user, parsnets_dataset** dataset) {
-  return guarded([&] {
-    require(dataset, "dataset");
-    *dataset = nullptr;
+  return created(dataset, "dataset", [&] {
     require(folder, "folder");
     CallbackObserver observer(progress, user);
-    *dataset = new parsnets_dataset{load_dataset(folder, load_options_from(options), observer.get())};
+    return new parsnets_dataset{load_dataset(folder, load_options_from(options), observer.get())};
   });
 }
 
 parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays* arrays, parsnets_dataset** dataset) {
-  return guarded([&] {
-    require(dataset, "dataset");
-    *dataset = nullptr;
+  return created(dataset, "dataset", [&] {
     require(arrays, "arrays");
-    *dataset = new parsnets_dataset{dataset_from(read_struct(arrays, PARSNETS_ARRAYS_INIT, "parsnets_arrays"))};
+    return new parsnets_dataset{dataset_from(read_struct(arrays, PARSNETS_ARRAYS_INIT, "parsnets_arrays"))};
   });
 }
 
@@ -181,8 +172,7 @@ void parsnets_dataset_free(parsnets_dataset* dataset) { delete dataset; }
 
 parsnets_status parsnets_dataset_get_info(const parsnets_dataset* dataset, parsnets_dataset_info* info) {
   return guarded([&] {
-    require(dataset, "dataset");
-    require(info, "info");
+    require({{dataset, "dataset"}, {info, "info"}});
     const Dataset& data = dataset->data;
     parsnets_dataset_info known{};
     known.samples = data.samples();
@@ -207,16 +197,14 @@ parsnets_status parsnets_dataset_get_info(const parsnets_dataset* dataset, parsn
 
 parsnets_status parsnets_dataset_class_name(const parsnets_dataset* dataset, size_t index, const char** name) {
   return guarded([&] {
-    require(dataset, "dataset");
-    require(name, "name");
+    require({{dataset, "dataset"}, {name, "name"}});
     *name = name_at(dataset->data.class_names, index, "classes");
   });
 }
 
 parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset* dataset, size_t index, const char** name) {
   return guarded([&] {
-    require(dataset, "dataset");
-    require(name, "name");
+    require({{dataset, "dataset"}, {name, "name"}});
     *name = optional_name_at(dataset->data.semantics.attribute_names, dataset->data.semantics.values.cols(), index,
                              "attributes");
   });
@@ -225,15 +213,12 @@ parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset* dataset,
 parsnets_status parsnets_dataset_split(const parsnets_dataset* dataset, int32_t list, const int32_t** samples,
                                        size_t* count) {
   return guarded([&] {
-    require(dataset, "dataset");
-    require(samples, "samples");
-    require(count, "count");
+    require({{dataset, "dataset"}, {samples, "samples"}, {count, "count"}});
     const Split& split = dataset->data.split;
     const std::vector<std::int32_t>* const lists[] = {&split.trainval, &split.test_seen, &split.test_unseen,
                                                       &split.train, &split.val};
-    if (list < PARSNETS_SPLIT_TRAINVAL || list > PARSNETS_SPLIT_VAL)
-      throw Error(ErrorCode::usage, fmt::format("argument 'list': expected 0 to 4, found {}", list));
-    *samples = lists[list]->data();
-    *count = lists[list]->size();
+    const auto* chosen = lists[checked("argument 'list'", list, PARSNETS_SPLIT_TRAINVAL, PARSNETS_SPLIT_VAL)];
+    *samples = chosen->data();
+    *count = chosen->size();
   });
 }

@@ -25,32 +25,22 @@ struct parsnets_device {
 
 namespace {
 
-constexpr std::pair<std::int32_t, Precision> kPrecisions[] = {
-    {PARSNETS_FLOAT32, Precision::float32}, {PARSNETS_FLOAT16, Precision::float16}, {PARSNETS_INT8, Precision::int8}};
-
 ExportOptions export_options_from(const parsnets_export_options* given) {
   ExportOptions options;
-  if (given == nullptr) return options;
   const auto values = read_struct(given, PARSNETS_EXPORT_OPTIONS_INIT, "parsnets_export_options");
-  const auto refuse = [](const char* field, const char* expected, const std::string& found) {
-    throw Error(ErrorCode::usage, fmt::format("{}: expected {}, found {}", option_name(field), expected, found));
-  };
-  for (const auto& [number, precision] : kPrecisions)
-    if (number == values.precision) options.precision = precision;
-  if (!options.precision && values.precision != PARSNETS_PRECISION_CHOSEN)
-    refuse("precision", "0 to 3", std::to_string(values.precision));
-  if (values.rank < -1) refuse("rank", "-1 or more", std::to_string(values.rank));
+  if (checked(option_name("precision"), values.precision, PARSNETS_PRECISION_CHOSEN, PARSNETS_INT8) !=
+      PARSNETS_PRECISION_CHOSEN)
+    options.precision = static_cast<Precision>(values.precision - PARSNETS_FLOAT32);
+  if (values.rank < -1)
+    throw Error(ErrorCode::usage, fmt::format("{}: expected -1 or more, found {}", option_name("rank"), values.rank));
   if (values.rank >= 0) options.rank = static_cast<std::size_t>(values.rank);
   options.max_bytes = values.max_bytes;
-  if (!(values.max_drop >= 0 && values.max_drop <= 100))
-    refuse("max-drop", "0 to 100", fmt::format("{}", values.max_drop));
-  options.max_drop = values.max_drop;
+  options.max_drop = checked(option_name("max-drop"), values.max_drop, 0, 100);
   return options;
 }
 
-std::int32_t number_of(Precision precision) {
-  return std::ranges::find(kPrecisions, precision, &std::pair<std::int32_t, Precision>::second)->first;
-}
+std::int32_t number_of(Precision precision) { return static_cast<std::int32_t>(precision) + PARSNETS_FLOAT32; }
+static_assert(PARSNETS_INT8 == int(Precision::int8) + PARSNETS_FLOAT32);
 
 parsnets_export_result result_of(const Exported& exported) {
   parsnets_export_result result{};
@@ -64,43 +54,41 @@ parsnets_export_result result_of(const Exported& exported) {
   return result;
 }
 
+Samples checked_samples(const parsnets_device* device, const Samples& samples, const void* output,
+                        const char* output_name, std::size_t columns) {
+  require(device, "device");
+  return checked_samples(samples, device->model.dimensions(), output, output_name, columns);
+}
+
 }  // namespace
 
 parsnets_status parsnets_export(const parsnets_model* model, const parsnets_dataset* dataset,
                                 const parsnets_export_options* options, uint32_t threads,
                                 parsnets_progress_function progress, void* user, parsnets_device** device,
                                 parsnets_export_result* result) {
-  return guarded([&] {
-    require(device, "device");
-    *device = nullptr;
+  return created(device, "device", [&] {
     require(model, "model");
     if (result != nullptr) check_struct_size(result->size, "parsnets_export_result");
-    const unsigned wanted = checked_threads(threads);
-    CallbackObserver observer(progress, user);
-    const BlasGuard turn;
-    ThreadPool pool(wanted);
+    Work work(threads, progress, user);
     Exported exported = export_model(model->model, dataset == nullptr ? nullptr : &dataset->data,
-                                     export_options_from(options), pool, observer.get());
+                                     export_options_from(options), work.pool, work.progress());
     const auto known = result_of(exported);
     auto made = std::make_unique<parsnets_device>(DeviceModel(std::move(exported.file), "the exported model"));
     if (result != nullptr) write_struct(result, known, "parsnets_export_result");
-    *device = made.release();
+    return made.release();
   });
 }
 
 parsnets_status parsnets_device_load(const char* file, parsnets_device** device) {
-  return guarded([&] {
-    require(device, "device");
-    *device = nullptr;
+  return created(device, "device", [&] {
     require(file, "file");
-    *device = new parsnets_device(load_device_model(file));
+    return new parsnets_device(load_device_model(file));
   });
 }
 
 parsnets_status parsnets_device_save(const parsnets_device* device, const char* file) {
   return guarded([&] {
-    require(device, "device");
-    require(file, "file");
+    require({{device, "device"}, {file, "file"}});
     AtomicFile out(file);
     out.write(device->model.bytes().data(), device->model.bytes().size());
     out.commit();
@@ -109,9 +97,7 @@ parsnets_status parsnets_device_save(const parsnets_device* device, const char* 
 
 parsnets_status parsnets_device_save_header(const parsnets_device* device, const char* file, const char* name) {
   return guarded([&] {
-    require(device, "device");
-    require(file, "file");
-    require(name, "name");
+    require({{device, "device"}, {file, "file"}, {name, "name"}});
     write_text_file(file, c_header(device->model.bytes(), name));
   });
 }
@@ -120,8 +106,7 @@ void parsnets_device_free(parsnets_device* device) { delete device; }
 
 parsnets_status parsnets_device_get_info(const parsnets_device* device, parsnets_device_info* info) {
   return guarded([&] {
-    require(device, "device");
-    require(info, "info");
+    require({{device, "device"}, {info, "info"}});
     const DeviceModel& model = device->model;
     parsnets_device_info known{};
     known.dimensions = model.dimensions();
@@ -145,8 +130,7 @@ parsnets_status parsnets_device_get_info(const parsnets_device* device, parsnets
 
 parsnets_status parsnets_device_class_name(const parsnets_device* device, size_t index, const char** name) {
   return guarded([&] {
-    require(device, "device");
-    require(name, "name");
+    require({{device, "device"}, {name, "name"}});
     *name = name_at(device->model.class_names(), index, "classes");
   });
 }
@@ -154,11 +138,10 @@ parsnets_status parsnets_device_class_name(const parsnets_device* device, size_t
 parsnets_status parsnets_device_scores(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
                                        uint32_t threads, float* scores, size_t classes) {
   return guarded([&] {
-    require(device, "device");
-    check_samples({x, samples, dimensions, threads}, device->model.dimensions(), scores, "scores", classes);
+    const Samples input = checked_samples(device, {x, samples, dimensions, threads}, scores, "scores", classes);
     check_count("classes", device->model.class_names().size(), classes);
     ThreadPool pool(threads);
-    const Matrix<float> result = device->model.scores({x, samples, dimensions}, pool);
+    const Matrix<float> result = device->model.scores(input.view(), pool);
     std::ranges::copy(result.values(), scores);
   });
 }
@@ -167,15 +150,18 @@ parsnets_status parsnets_device_rank(const parsnets_device* device, const float*
                                      const int32_t* candidates, size_t count, size_t k, uint32_t threads,
                                      int32_t* classes, float* scores, float* confidences) {
   return guarded([&] {
-    require(device, "device");
-    const Samples input{x, samples, dimensions, threads};
+    const Samples input = checked_samples(device, {x, samples, dimensions, threads}, classes, "classes", k);
     const DeviceModel& model = device->model;
-    check_samples(input, model.dimensions(), classes, "classes", k);
     require(candidates, "candidates");
     const Ranking ranking(model.class_seen(), model.gamma(), model.temperature(),
                           std::vector<std::int32_t>(candidates, candidates + count));
-    rank_batches(input, ranking,
-                 [&](MatrixView<const float> rows, ThreadPool& pool) { return model.scores(rows, pool); },
+    const auto rank = [&](MatrixView<const float> rows, ThreadPool& pool, std::span<RankedClass> best) {
+      const Matrix<float> result = model.scores(rows, pool);
+      pool.parallel_for(rows.rows(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t r = begin; r < end; ++r) ranking.best(result.row(r), best.subspan(r * k, k));
+      });
+    };
+    rank_batches(input, ranking, sizeof(float) * ranking.classes() + sizeof(RankedClass) * k, rank,
                  {k, classes, scores, confidences});
   });
 }
@@ -183,12 +169,10 @@ parsnets_status parsnets_device_rank(const parsnets_device* device, const float*
 parsnets_status parsnets_device_known(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,
                                       uint32_t threads, float* known_scores, uint8_t* unknown) {
   return guarded([&] {
-    require(device, "device");
-    check_samples({x, samples, dimensions, threads}, device->model.dimensions(), known_scores, "known_scores", 1);
+    const Samples input = checked_samples(device, {x, samples, dimensions, threads}, known_scores, "known_scores", 1);
     require(unknown, "unknown");
     ThreadPool pool(threads);
-    std::ranges::copy(
-        device->model.unknown({x, samples, dimensions}, Among::all, pool, std::span(known_scores, samples)), unknown);
+    std::ranges::copy(device->model.unknown(input.view(), Among::all, pool, std::span(known_scores, samples)), unknown);
   });
 }
 
@@ -196,13 +180,10 @@ parsnets_status parsnets_device_evaluate(const parsnets_device* device, const pa
                                          uint32_t threads, parsnets_progress_function progress, void* user,
                                          parsnets_evaluation* evaluation) {
   return guarded([&] {
-    require(device, "device");
-    require(dataset, "dataset");
-    require(evaluation, "evaluation");
+    require({{device, "device"}, {dataset, "dataset"}, {evaluation, "evaluation"}});
     check_struct_size(evaluation->size, "parsnets_evaluation");
-    const unsigned wanted = checked_threads(threads);
-    CallbackObserver observer(progress, user);
-    ThreadPool pool(wanted);
-    write_evaluation(evaluate(device->model, dataset->data, pool, observer.get()), dataset->data, pool, evaluation);
+    Work work(threads, progress, user);
+    write_evaluation(evaluate(device->model, dataset->data, work.pool, work.progress()), dataset->data, work.pool,
+                     evaluation);
   });
 }

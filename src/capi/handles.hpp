@@ -1,14 +1,18 @@
 #pragma once
 // What stands behind the handles of parsnets.h, and the checks that all its functions share. Internal to src/capi.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "base/options.hpp"
 #include "eval/uncertainty.hpp"
@@ -47,7 +51,7 @@ struct parsnets_model {
 
   /// Made by the first caller after a change of the classes; the others wait for it.
   const parsnets::Predictor& predictor() const;
-  void class_added();
+  void class_added(parsnets::ThreadPool& pool);
   void class_removed();
   void places_moved();
   void record_changed();
@@ -78,6 +82,11 @@ std::vector<std::string> distinct_names(const char* const* given, std::size_t co
 /// The status of the exception being handled; keeps its message for parsnets_last_error().
 parsnets_status status_of_exception() noexcept;
 
+/// Throws usage for NULL.
+void require(const void* pointer, const char* name);
+/// The same for the first of several that is NULL.
+void require(std::initializer_list<std::pair<const void*, const char*>> arguments);
+
 /// Runs `body` so that no exception leaves it.
 template <class Body>
 parsnets_status guarded(Body&& body) noexcept {
@@ -89,16 +98,24 @@ parsnets_status guarded(Body&& body) noexcept {
   }
 }
 
-/// Throws usage for NULL.
-void require(const void* pointer, const char* name);
+/// Runs `make` likewise. `*result` becomes the handle that it returns, or NULL. `name`: of the argument `result`.
+template <class Handle, class Make>
+parsnets_status created(Handle** result, const char* name, Make&& make) noexcept {
+  return guarded([&] {
+    require(result, name);
+    *result = nullptr;
+    *result = make();
+  });
+}
 
 /// Throws usage unless a struct may have this size: see "Structs" in parsnets.h.
 void check_struct_size(std::size_t size, const char* name);
 
-/// A struct of the caller over the defaults, whatever version of the header it comes from.
+/// A struct of the caller, or NULL, over the defaults, whatever version of the header it comes from.
 template <class Struct>
 Struct read_struct(const Struct* given, Struct defaults, const char* name) {
   static_assert(std::is_trivially_copyable_v<Struct> && offsetof(Struct, size) == 0);
+  if (given == nullptr) return defaults;
   check_struct_size(given->size, name);
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t i = sizeof(Struct); i < given->size; ++i)
@@ -123,31 +140,38 @@ void write_struct(Struct* target, Struct value, const char* name) {
 /// Throws usage for a model that was not calibrated for `what`, unknown samples or prediction sets.
 [[noreturn]] void throw_not_calibrated(const char* what);
 
-/// Throws usage for more threads than anyone can mean.
-unsigned checked_threads(std::uint32_t threads);
+/// A value from `low` to `high`; throws usage for others. `what` names it.
+template <class Value>
+Value checked(const std::string& what, Value value, std::type_identity_t<Value> low, std::type_identity_t<Value> high) {
+  if (value >= low && value <= high) return value;
+  throw Error(ErrorCode::usage, fmt::format("{}: expected {} to {}, found {}", what, low, high, value));
+}
+inline unsigned checked_threads(std::uint32_t threads) { return checked("argument 'threads'", threads, 0, 1024); }
+
+/// Throws usage unless a field that later versions may use is 0. `name`: of its struct.
+void check_reserved(std::int64_t reserved, const char* name);
 
 /// What a caller gives to be predicted: count x dimensions.
 struct Samples {
   const float* x;
   std::size_t count, dimensions;
   std::uint32_t threads;
+
+  MatrixView<const float> view() const { return {x, count, dimensions}; }
 };
 
 /// Throws bad_input unless a number is the model's.
 void check_count(const char* name, std::size_t expected, std::size_t found);
 
-/// Throws for all that is wrong with samples for a model of `dimensions` features, or with an output of `columns`
-/// values for each, before any work is done.
-void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
-                   std::size_t columns);
-inline void check_samples(const parsnets_model* model, const Samples& samples, const void* output,
-                          const char* output_name, std::size_t columns) {
+/// The samples. Throws for all that is wrong with them for a model of `dimensions` features, or with an output of
+/// `columns` values for each, before any work is done.
+Samples checked_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
+                        std::size_t columns);
+inline Samples checked_samples(const parsnets_model* model, const Samples& samples, const void* output,
+                               const char* output_name, std::size_t columns) {
   require(model, "model");
-  check_samples(samples, model->model.dimensions, output, output_name, columns);
+  return checked_samples(samples, model->model.dimensions, output, output_name, columns);
 }
-
-/// n x d to n x C raw scores.
-using Predict = std::function<Matrix<float>(MatrixView<const float> x, ThreadPool& pool)>;
 
 /// Where the k best classes of each sample go, samples x k each; scores and confidences may be NULL.
 struct RankedOutput {
@@ -157,8 +181,13 @@ struct RankedOutput {
   float* confidences;
 };
 
-/// Ranks samples in batches. Throws usage unless 1 <= k <= the number of candidates.
-void rank_batches(const Samples& input, const Ranking& ranking, const Predict& scores, const RankedOutput& out);
+/// From rows x d features to rows x k best classes.
+using Rank = std::function<void(MatrixView<const float> x, ThreadPool& pool, std::span<RankedClass> best)>;
+
+/// Ranks samples in batches; `bytes` is what `rank` takes for a sample. Throws usage unless 1 <= k <= the number of
+/// candidates.
+void rank_batches(const Samples& input, const Ranking& ranking, std::size_t bytes, const Rank& rank,
+                  const RankedOutput& out);
 
 /// The results of an evaluation on `data` into a struct of the caller; the intervals if it has fields for them.
 void write_evaluation(const Evaluation& result, const Dataset& data, ThreadPool& pool, parsnets_evaluation* evaluation);
@@ -189,13 +218,18 @@ class CallbackObserver : public ProgressObserver {
   void* user_;
 };
 
-/// Holds off other callers where the BLAS at hand must not be entered by two threads at once.
-class BlasGuard {
- public:
-  BlasGuard();
-
- private:
+/// What a call that computes needs. Holds off other callers where the BLAS at hand must not be entered by two threads
+/// at once.
+class Work {
+  CallbackObserver observer_;
   std::unique_lock<std::recursive_mutex> lock_;  // recursive: a progress function may predict
+
+ public:
+  /// Throws usage for more threads than anyone can mean.
+  explicit Work(std::uint32_t threads, parsnets_progress_function function = nullptr, void* user = nullptr);
+  ProgressObserver* progress() { return observer_.get(); }
+
+  ThreadPool pool;
 };
 
 // Samples of the caller in batches, so that intermediate results stay small.
@@ -203,8 +237,10 @@ class BlasGuard {
 inline constexpr std::size_t kFew = 128;  ///< samples; starting threads for so few would take longer than they save
 inline constexpr std::size_t kBytes = std::size_t{32} << 20;  ///< of results at a time before they are handed on
 
-/// Rows at a time so that results of `bytes` each fit.
-inline std::size_t batch_of(std::size_t bytes) { return std::clamp<std::size_t>(kBytes / bytes, 1, 8192); }
+/// Rows at a time so that results of `bytes` each fit; no more than there are, and at least 1.
+inline std::size_t batch_of(const Samples& input, std::size_t bytes) {
+  return std::clamp<std::size_t>(std::min(kBytes / bytes, input.count), 1, 8192);
+}
 
 inline unsigned threads_for(const Samples& input) { return input.count <= kFew ? 1 : input.threads; }
 

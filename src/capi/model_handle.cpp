@@ -28,8 +28,8 @@ void add_to(parsnets_model& model, const char* const* names, MatrixView<const fl
     checked.emplace_back(names[c]);
   }
   model.model.add_classes(checked, semantics);
-  const BlasGuard turn;
-  model.class_added();
+  Work work(1);
+  model.class_added(work.pool);
 }
 
 }  // namespace
@@ -63,9 +63,8 @@ const Predictor& parsnets_model::predictor() const {
   return *predictor_;
 }
 
-void parsnets_model::class_added() {
+void parsnets_model::class_added(ThreadPool& pool) {
   if (!ready.exchange(false)) return;
-  ThreadPool pool(1);
   classes = std::make_shared<PreparedClasses>(model.prepare_added_classes(*classes, pool));
   predictor_ = std::make_unique<const Predictor>(model, classes);
   ready = true;
@@ -81,28 +80,23 @@ void parsnets_model::places_moved() {
 void parsnets_model::record_changed() { record = to_json(model.record).dump(); }
 
 parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
-  return guarded([&] {
-    require(model, "model");
-    *model = nullptr;
+  return created(model, "model", [&] {
     require(file, "file");
-    *model = new parsnets_model(copy_in_memory(load_model(file)));
+    return new parsnets_model(copy_in_memory(load_model(file)));
   });
 }
 
 parsnets_status parsnets_model_save(const parsnets_model* model, const char* file) {
   return guarded([&] {
-    require(model, "model");
-    require(file, "file");
+    require({{model, "model"}, {file, "file"}});
     save_model(model->model, file);
   });
 }
 
 parsnets_status parsnets_model_clone(const parsnets_model* model, parsnets_model** result) {
-  return guarded([&] {
-    require(result, "copy");
-    *result = nullptr;
+  return created(result, "copy", [&] {
     require(model, "model");
-    *result = model->clone().release();
+    return model->clone().release();
   });
 }
 
@@ -110,8 +104,7 @@ void parsnets_model_free(parsnets_model* model) { delete model; }
 
 parsnets_status parsnets_model_get_info(const parsnets_model* handle, parsnets_model_info* info) {
   return guarded([&] {
-    require(handle, "model");
-    require(info, "info");
+    require({{handle, "model"}, {info, "info"}});
     const Model& model = handle->model;
     parsnets_model_info known{};
     known.dimensions = model.dimensions;
@@ -135,24 +128,21 @@ parsnets_status parsnets_model_get_info(const parsnets_model* handle, parsnets_m
 
 parsnets_status parsnets_model_class_name(const parsnets_model* model, size_t index, const char** name) {
   return guarded([&] {
-    require(model, "model");
-    require(name, "name");
+    require({{model, "model"}, {name, "name"}});
     *name = name_at(model->model.classes.names, index, "classes");
   });
 }
 
 parsnets_status parsnets_model_attribute_name(const parsnets_model* model, size_t index, const char** name) {
   return guarded([&] {
-    require(model, "model");
-    require(name, "name");
+    require({{model, "model"}, {name, "name"}});
     *name = optional_name_at(model->model.attribute_names, model->model.attributes(), index, "attributes");
   });
 }
 
 parsnets_status parsnets_model_feature_name(const parsnets_model* model, size_t index, const char** name) {
   return guarded([&] {
-    require(model, "model");
-    require(name, "name");
+    require({{model, "model"}, {name, "name"}});
     *name = optional_name_at(model->model.feature_names, model->model.dimensions, index, "features");
   });
 }
@@ -176,9 +166,7 @@ parsnets_status parsnets_model_set_feature_names(parsnets_model* model, const ch
 parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name, const float* semantics,
                                          size_t attributes) {
   return guarded([&] {
-    require(model, "model");
-    require(name, "name");
-    require(semantics, "semantics");
+    require({{model, "model"}, {name, "name"}, {semantics, "semantics"}});
     add_to(*model, &name, {semantics, 1, attributes});
   });
 }
@@ -186,9 +174,7 @@ parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name
 parsnets_status parsnets_model_add_classes(parsnets_model* model, const char* const* names, const float* semantics,
                                            size_t classes, size_t attributes) {
   return guarded([&] {
-    require(model, "model");
-    require(names, "names");
-    require(semantics, "semantics");
+    require({{model, "model"}, {names, "names"}, {semantics, "semantics"}});
     for (size_t c = 0; c < classes; ++c) require(names[c], "names");
     add_to(*model, names, {semantics, classes, attributes});
   });
@@ -196,8 +182,7 @@ parsnets_status parsnets_model_add_classes(parsnets_model* model, const char* co
 
 parsnets_status parsnets_model_remove_class(parsnets_model* model, const char* name) {
   return guarded([&] {
-    require(model, "model");
-    require(name, "name");
+    require({{model, "model"}, {name, "name"}});
     model->model.remove_class(name);
     model->class_removed();
   });
@@ -207,10 +192,9 @@ parsnets_status parsnets_model_teach(parsnets_model* model, const char* name, co
                                      size_t dimensions, uint32_t threads) {
   return guarded([&] {
     require(name, "name");
-    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
-    const BlasGuard turn;
-    ThreadPool pool(threads);
-    teach(model->model, name, {x, samples, dimensions}, pool);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    Work work(threads);
+    teach(model->model, name, input.view(), work.pool);
     model->places_moved();
   });
 }
@@ -220,11 +204,10 @@ parsnets_status parsnets_model_add_class_by_examples(parsnets_model* model, cons
   return guarded([&] {
     require(name, "name");
     check_utf8(name, "the name of a class");
-    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
-    const BlasGuard turn;
-    ThreadPool pool(threads);
-    add_class_by_examples(model->model, name, {x, samples, dimensions}, pool);
-    model->class_added();
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    Work work(threads);
+    add_class_by_examples(model->model, name, input.view(), work.pool);
+    model->class_added(work.pool);
   });
 }
 
@@ -233,7 +216,7 @@ parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size
                                      parsnets_adaptation* adaptation, double* support, double* degrees,
                                      size_t classes) {
   return guarded([&] {
-    check_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
     require(adaptation, "adaptation");
     check_struct_size(adaptation->size, "parsnets_adaptation");
     const auto& names = model->model.classes.names;
@@ -244,9 +227,8 @@ parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size
       throw Error(ErrorCode::usage, "argument 'movable': expected at least one class, or NULL");
     for (std::size_t i = 0; movable != nullptr && i < movable_count; ++i)
       options.classes.emplace_back(name_at(names, static_cast<std::size_t>(movable[i]), "classes"));
-    const BlasGuard turn;
-    ThreadPool pool(threads);
-    const Adaptation done = adapt(model->model, {x, samples, dimensions}, options, pool);
+    Work work(threads);
+    const Adaptation done = adapt(model->model, input.view(), options, work.pool);
     model->places_moved();
     for (double* values : {support, degrees})
       if (values != nullptr) std::fill_n(values, classes, 0.0);
@@ -288,10 +270,8 @@ parsnets_status parsnets_model_calibrate(parsnets_model* model, double gamma, do
 parsnets_status parsnets_model_calibrate_on(parsnets_model* model, const float* x, const int32_t* labels,
                                             size_t samples, size_t dimensions, uint32_t threads) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, labels, "labels", 1);
-    const BlasGuard turn;
-    ThreadPool pool(threads);
-    calibrate(model->model, {x, samples, dimensions}, {labels, samples}, pool);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, labels, "labels", 1);
+    Work work(threads);
+    calibrate(model->model, input.view(), {labels, samples}, work.pool);
   });
 }

@@ -50,25 +50,19 @@ parsnets_status parsnets_model_calibrate_open_set(parsnets_model* model, const p
                                                   const parsnets_open_set_options* options, uint32_t threads,
                                                   parsnets_progress_function progress, void* user) {
   return guarded([&] {
-    require(model, "model");
-    require(dataset, "dataset");
-    const parsnets_open_set_options defaults = PARSNETS_OPEN_SET_OPTIONS_INIT;
-    const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_open_set_options");
-    if (given.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_open_set_options, reserved: expected 0");
+    require({{model, "model"}, {dataset, "dataset"}});
+    const auto given = read_struct(options, PARSNETS_OPEN_SET_OPTIONS_INIT, "parsnets_open_set_options");
+    check_reserved(given.reserved, "parsnets_open_set_options");
     const OpenSetOptions wanted{given.false_accept, given.folds, given.seed, given.memory_limit};
-    const unsigned most = checked_threads(threads);
-    CallbackObserver observer(progress, user);
-    const BlasGuard turn;
-    ThreadPool pool(most);
-    calibrate_open_set(model->model, dataset->data, wanted, pool, observer.get());
+    Work work(threads, progress, user);
+    calibrate_open_set(model->model, dataset->data, wanted, work.pool, work.progress());
     model->record_changed();
   });
 }
 
 parsnets_status parsnets_model_get_open_set(const parsnets_model* model, parsnets_open_set* open_set) {
   return guarded([&] {
-    require(model, "model");
-    require(open_set, "open_set");
+    require({{model, "model"}, {open_set, "open_set"}});
     parsnets_open_set known{};
     known.has_rejection = model->model.rejection.empty() ? 0 : 1;
     known.has_sets = model->model.sets.empty() ? 0 : 1;
@@ -92,18 +86,16 @@ parsnets_status parsnets_predict_known(const parsnets_model* model, const float*
                                        const int32_t* candidates, size_t count, uint32_t threads, int32_t* classes,
                                        float* confidences, float* known_scores, uint8_t* unknown) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, classes, "classes", 1);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, classes, "classes", 1);
     const Rejection& rejection = model->model.rejection;
     if (rejection.empty()) throw_not_calibrated("unknown samples");
     const Ranking ranking = ranking_of(model->model, candidates, count);
-    const BlasGuard turn;
-    ThreadPool pool(threads_for(input));
-    const std::size_t most = std::min(samples, batch_of(sizeof(RankedClass) + sizeof(Evidence)));
+    Work work(threads_for(input));
+    const std::size_t most = batch_of(input, sizeof(RankedClass) + sizeof(Evidence));
     std::vector<RankedClass> best(most);
     std::vector<Evidence> evidence(most);
-    for_each_batch(input, std::max<std::size_t>(most, 1), [&](std::size_t first, MatrixView<const float> rows) {
-      model->predictor().rank(rows, ranking, pool, std::span(best).first(rows.rows()),
+    for_each_batch(input, most, [&](std::size_t first, MatrixView<const float> rows) {
+      model->predictor().rank(rows, ranking, work.pool, std::span(best).first(rows.rows()),
                               std::span(evidence).first(rows.rows()));
       for (std::size_t r = 0; r < rows.rows(); ++r) {
         const bool seen = model->model.classes.seen[static_cast<std::size_t>(best[r].class_index)] != 0;
@@ -120,21 +112,19 @@ parsnets_status parsnets_predict_sets(const parsnets_model* model, const float* 
                                       double coverage, uint32_t threads, int32_t* members, size_t* counts,
                                       size_t classes) {
   return guarded([&] {
-    const Samples input{x, samples, dimensions, threads};
-    check_samples(model, input, members, "members", classes);
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, members, "members", classes);
     require(counts, "counts");
     const Model& own = model->model;
     check_count("classes", own.classes.names.size(), classes);
     if (own.sets.empty()) throw_not_calibrated("prediction sets");
     const std::vector<float> thresholds = own.sets.thresholds(coverage, own.classes.seen);
     const Ranking ranking(own);
-    const BlasGuard turn;
-    ThreadPool pool(threads_for(input));
-    const std::size_t most = std::min(samples, batch_of(sizeof(float) * classes));
+    Work work(threads_for(input));
+    const std::size_t most = batch_of(input, sizeof(float) * classes);
     Matrix<float> scores(most, classes);
-    for_each_batch(input, std::max<std::size_t>(most, 1), [&](std::size_t first, MatrixView<const float> rows) {
-      model->predictor().scores(rows, pool, {scores.data(), rows.rows(), classes});
-      pool.parallel_for(rows.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for_each_batch(input, most, [&](std::size_t first, MatrixView<const float> rows) {
+      model->predictor().scores(rows, work.pool, {scores.data(), rows.rows(), classes});
+      work.pool.parallel_for(rows.rows(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
         for (std::size_t r = begin; r < end; ++r) {
           const std::vector<RankedClass> set = ranking.set(scores.row(r), thresholds);
           std::int32_t* out = members + (first + r) * classes;
@@ -152,13 +142,10 @@ parsnets_status parsnets_evaluate_open_set(const parsnets_model* model, const pa
                                            parsnets_progress_function progress, void* user,
                                            parsnets_open_set_evaluation* evaluation) {
   return guarded([&] {
-    require(model, "model");
-    require(dataset, "dataset");
-    require(evaluation, "evaluation");
+    require({{model, "model"}, {dataset, "dataset"}, {evaluation, "evaluation"}});
     check_struct_size(evaluation->size, "parsnets_open_set_evaluation");
-    const parsnets_open_set_evaluation_options defaults = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT;
     const auto given =
-        options == nullptr ? defaults : read_struct(options, defaults, "parsnets_open_set_evaluation_options");
+        read_struct(options, PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT, "parsnets_open_set_evaluation_options");
     if (given.no_class != nullptr) require(given.no_class_count, "no_class_count");
     if (model->model.rejection.empty()) throw_not_calibrated("unknown samples");
     OpenSetEvaluationOptions wanted;
@@ -166,11 +153,8 @@ parsnets_status parsnets_evaluate_open_set(const parsnets_model* model, const pa
     wanted.seed = given.seed;
     if (given.unknown_classes != nullptr)
       wanted.unknown_classes = distinct_names(given.unknown_classes, given.unknown_count, "unknown_classes");
-    const unsigned most = checked_threads(threads);
-    CallbackObserver observer(progress, user);
-    const BlasGuard turn;
-    ThreadPool pool(most);
-    const OpenSetEvaluation result = evaluate_open_set(model->model, dataset->data, wanted, pool, observer.get());
+    Work work(threads, progress, user);
+    const OpenSetEvaluation result = evaluate_open_set(model->model, dataset->data, wanted, work.pool, work.progress());
     write_no_class(result.no_class, given);
     parsnets_open_set_evaluation known{};
     known.turns = result.turns.size();

@@ -17,20 +17,14 @@ parsnets_options::parsnets_options() : table(train_option_table(settings)) {
 }
 
 parsnets_status parsnets_options_create(parsnets_options** options) {
-  return guarded([&] {
-    require(options, "options");
-    *options = nullptr;
-    *options = new parsnets_options;
-  });
+  return created(options, "options", [&] { return new parsnets_options; });
 }
 
 void parsnets_options_free(parsnets_options* options) { delete options; }
 
 parsnets_status parsnets_options_set(parsnets_options* options, const char* name, const char* value) {
   return guarded([&] {
-    require(options, "options");
-    require(name, "name");
-    require(value, "value");
+    require({{options, "options"}, {name, "name"}, {value, "value"}});
     check_utf8(value, "the value of an option");
     const Option* option = options->table.find(name);
     if (option == nullptr) {
@@ -52,8 +46,7 @@ parsnets_status parsnets_options_reset(parsnets_options* options) {
 
 parsnets_status parsnets_options_json(parsnets_options* options, const char** json) {
   return guarded([&] {
-    require(options, "options");
-    require(json, "json");
+    require({{options, "options"}, {json, "json"}});
     options->text = options->table.to_json().dump();
     *json = options->text.c_str();
   });
@@ -61,8 +54,7 @@ parsnets_status parsnets_options_json(parsnets_options* options, const char** js
 
 parsnets_status parsnets_options_describe(parsnets_options* options, const char** json) {
   return guarded([&] {
-    require(options, "options");
-    require(json, "json");
+    require({{options, "options"}, {json, "json"}});
     auto list = nlohmann::ordered_json::array();
     for (const auto& option : options->table.options())
       list.push_back({{"name", option.name},

@@ -81,6 +81,10 @@ void require(const void* pointer, const char* name) {
     throw Error(ErrorCode::usage, fmt::format("argument '{}': expected a pointer, found NULL", name));
 }
 
+void require(std::initializer_list<std::pair<const void*, const char*>> arguments) {
+  for (const auto& [pointer, name] : arguments) require(pointer, name);
+}
+
 void check_struct_size(std::size_t size, const char* name) {
   constexpr std::size_t kMost = 4096;
   if (size < 2 * sizeof(std::size_t) || size > kMost || size % sizeof(std::size_t) != 0)
@@ -88,11 +92,8 @@ void check_struct_size(std::size_t size, const char* name) {
                 fmt::format("struct {}, size: expected sizeof(struct {}), found {}", name, name, size));
 }
 
-unsigned checked_threads(std::uint32_t threads) {
-  constexpr std::uint32_t kMost = 1024;
-  if (threads > kMost)
-    throw Error(ErrorCode::usage, fmt::format("argument 'threads': expected 0 to {}, found {}", kMost, threads));
-  return threads;
+void check_reserved(std::int64_t reserved, const char* name) {
+  if (reserved != 0) throw Error(ErrorCode::usage, fmt::format("struct {}, reserved: expected 0", name));
 }
 
 void check_count(const char* name, std::size_t expected, std::size_t found) {
@@ -101,8 +102,8 @@ void check_count(const char* name, std::size_t expected, std::size_t found) {
                          "query the model's info again"});
 }
 
-void check_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
-                   std::size_t columns) {
+Samples checked_samples(const Samples& samples, std::size_t dimensions, const void* output, const char* output_name,
+                        std::size_t columns) {
   require(samples.x, "x");
   require(output, output_name);
   checked_threads(samples.threads);
@@ -113,6 +114,7 @@ void check_samples(const Samples& samples, std::size_t dimensions, const void* o
       throw Error(
           ErrorCode::usage,
           fmt::format("argument 'samples': expected arrays that fit into memory, found {} x {}", samples.count, width));
+  return samples;
 }
 
 namespace {
@@ -146,10 +148,13 @@ bool CallbackObserver::on_progress(const ProgressEvent& event) {
   return function_(&progress, user_) == 0;
 }
 
-BlasGuard::BlasGuard() {
+static std::unique_lock<std::recursive_mutex> blas_lock() {
   static std::recursive_mutex mutex;
-  if (!blas_is_thread_safe()) lock_ = std::unique_lock(mutex);
+  return blas_is_thread_safe() ? std::unique_lock<std::recursive_mutex>() : std::unique_lock(mutex);
 }
+
+Work::Work(std::uint32_t threads, parsnets_progress_function function, void* user)
+    : observer_(function, user), lock_(blas_lock()), pool(checked_threads(threads)) {}
 
 }  // namespace parsnets::capi
 

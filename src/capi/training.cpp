@@ -9,17 +9,12 @@ using namespace parsnets::capi;
 
 parsnets_status parsnets_train(const parsnets_dataset* dataset, const parsnets_options* options, uint32_t threads,
                                parsnets_progress_function progress, void* user, parsnets_model** model) {
-  return guarded([&] {
-    require(model, "model");
-    *model = nullptr;
-    require(dataset, "dataset");
-    require(options, "options");
-    const unsigned wanted = checked_threads(threads);
-    CallbackObserver observer(progress, user);
-    const BlasGuard turn;
-    ThreadPool pool(wanted);
-    *model = new parsnets_model(train(dataset->data, options->settings.options(), pool, observer.get()));
+  return created(model, "model", [&] {
+    require({{dataset, "dataset"}, {options, "options"}});
+    Work work(threads, progress, user);
+    auto* made = new parsnets_model(train(dataset->data, options->settings.options(), work.pool, work.progress()));
     remove_checkpoints(options->settings.run.checkpoint);
+    return made;
   });
 }
 
@@ -112,26 +107,20 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
                                                uint32_t* confusion, size_t classes,
                                                const parsnets_evaluate_options* options) {
   return guarded([&] {
-    require(model, "model");
-    require(dataset, "dataset");
-    require(evaluation, "evaluation");
+    require({{model, "model"}, {dataset, "dataset"}, {evaluation, "evaluation"}});
     check_struct_size(evaluation->size, "parsnets_evaluation");
     if (zsl != nullptr || gzsl != nullptr || confusion != nullptr)
       check_count("classes", dataset->data.classes(), classes);
-    const parsnets_evaluate_options defaults = PARSNETS_EVALUATE_OPTIONS_INIT;
-    const auto given = options == nullptr ? defaults : read_struct(options, defaults, "parsnets_evaluate_options");
+    const auto given = read_struct(options, PARSNETS_EVALUATE_OPTIONS_INIT, "parsnets_evaluate_options");
     if (given.curve != nullptr) require(given.curve_points, "curve_points");
-    if (given.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_evaluate_options, reserved: expected 0");
+    check_reserved(given.reserved, "parsnets_evaluate_options");
     const auto coverages = checked_coverages(given, model->model);
-    const unsigned wanted = checked_threads(threads);
-    CallbackObserver observer(progress, user);
-    const BlasGuard turn;
-    ThreadPool pool(wanted);
-    const Evaluation result = evaluate(model->model, dataset->data, pool, observer.get(),
+    Work work(threads, progress, user);
+    const Evaluation result = evaluate(model->model, dataset->data, work.pool, work.progress(),
                                        given.allow_trained_samples != 0, nullptr, coverages);
     write_curve(result.gzsl.curve, given);
     write_confidences(result, given);
-    write_evaluation(result, dataset->data, pool, evaluation);
+    write_evaluation(result, dataset->data, work.pool, evaluation);
     for (double* values : {zsl, gzsl})
       if (values != nullptr) std::fill_n(values, classes, std::nan(""));
     if (zsl != nullptr) write_accuracies(result.zsl.classes, zsl);
@@ -158,7 +147,7 @@ namespace {
 Outcomes outcomes_from(const parsnets_outcomes* given, const char* name) {
   require(given, name);
   const auto known = read_struct(given, parsnets_outcomes{}, "parsnets_outcomes");
-  if (known.reserved != 0) throw Error(ErrorCode::usage, "struct parsnets_outcomes, reserved: expected 0");
+  check_reserved(known.reserved, "parsnets_outcomes");
   const auto list = [](const auto* values, std::size_t count, const char* field) {
     if (count > 0) require(values, field);
     return std::vector(values, values + count);
@@ -173,8 +162,7 @@ Outcomes outcomes_from(const parsnets_outcomes* given, const char* name) {
 }
 
 UncertaintyOptions options_from(const parsnets_uncertainty_options* given) {
-  const parsnets_uncertainty_options defaults = PARSNETS_UNCERTAINTY_OPTIONS_INIT;
-  const auto known = given == nullptr ? defaults : read_struct(given, defaults, "parsnets_uncertainty_options");
+  const auto known = read_struct(given, PARSNETS_UNCERTAINTY_OPTIONS_INIT, "parsnets_uncertainty_options");
   return {known.replicates, known.draws, known.seed};
 }
 

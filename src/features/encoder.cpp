@@ -94,7 +94,7 @@ Encoder fit_encoder(const EncoderOptions& options, std::size_t samples, MatrixVi
   Matrix<double> axes = exact ? largest_eigenpairs(to_double(products).view(), h).vectors
                               : randomized_axes(h, options.seed, products, pool);
   make_largest_positive(axes.view());
-  if (options.rotation == Rotation::random) axes = rotated(std::move(axes), options.seed, pool);
+  if (options.random_rotation) axes = rotated(std::move(axes), options.seed, pool);
   Encoder encoder;
   encoder.weights = to_float(axes.view());
   encoder.reconstruction_error = error_of_products(encoder.weights, products, pool);

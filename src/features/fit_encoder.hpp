@@ -12,7 +12,7 @@ enum class EncoderMethod { automatic, exact, randomized };
 
 struct EncoderOptions {
   int dimensions = 400;  ///< h; at most d
-  Rotation rotation = Rotation::random;
+  bool random_rotation = true;
   EncoderMethod method = EncoderMethod::automatic;  ///< automatic: exact, unless that costs twice the flops
   std::uint64_t seed = 1;
 };

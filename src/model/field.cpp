@@ -18,6 +18,12 @@ namespace parsnets {
 
 namespace {
 
+/// Angle between two places; 90 where one of them is zero.
+double degrees_between(std::span<const float> a, std::span<const float> b) {
+  const double cosine = dot(a, b) / std::sqrt(std::max(dot(a, a) * dot(b, b), 1e-300));
+  return std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi;
+}
+
 constexpr std::size_t kAdaptationsTold = 100;  ///< the latest ones that a record keeps
 
 void require_class_space(const Model& model) {
@@ -185,11 +191,6 @@ Adaptation adapt_in_batches(Model& model, std::size_t samples,
   add_up(sum);
   model = std::move(changed);
   return sum;
-}
-
-double degrees_between(std::span<const float> a, std::span<const float> b) {
-  const double cosine = dot(a, b) / std::sqrt(std::max(dot(a, a) * dot(b, b), 1e-300));
-  return std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi;
 }
 
 void undo_adaptation(Model& model) {

@@ -33,15 +33,18 @@ std::string key_of(const BankEdit& edit) {
 
 }  // namespace
 
-ServedBank::ServedBank(Model with_classes, std::shared_ptr<const PreparedClasses> classes)
-    : model(std::move(with_classes)), prepared(std::move(classes)), predictor(model, prepared), ranking(model) {
+ServedBank::ServedBank(Model with_classes, PreparedClasses classes)
+    : model(std::move(with_classes)),
+      prepared(std::make_shared<const PreparedClasses>(std::move(classes))),
+      predictor(model, prepared),
+      ranking(model) {
   for (std::size_t c = 0; c < model.classes.names.size(); ++c)
     opened.push_back(fmt::format("{{\"name\":{},\"seen\":{},\"score\":", json_string(model.classes.names[c]),
                                  model.classes.seen[c] != 0));
 }
 
 EditedBanks::EditedBanks(Model model, ThreadPool& pool) {
-  auto prepared = std::make_shared<const PreparedClasses>(model.prepare_classes(pool));
+  PreparedClasses prepared = model.prepare_classes(pool);
   original_ = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
 }
 
@@ -60,7 +63,7 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
   if (edit.add.empty()) {
     Model model = shared_copy(original_->model);
     model.remove_classes(edit.remove);
-    auto prepared = std::make_shared<const PreparedClasses>(model.prepare_classes(pool));
+    PreparedClasses prepared = model.prepare_classes(pool);
     made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
   } else {
     const auto before = after({{}, edit.remove}, pool);  // kept, too: while a class is edited, the others stay
@@ -72,7 +75,7 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
       names.push_back(added.name);
     }
     model.add_classes(names, values.view());
-    auto prepared = std::make_shared<const PreparedClasses>(model.prepare_added_classes(*before->prepared, pool));
+    PreparedClasses prepared = model.prepare_added_classes(*before->prepared, pool);
     made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
   }
   std::lock_guard lock(mutex_);
@@ -142,8 +145,7 @@ std::vector<float> BankNames::start_of(const AddedClass& added, const std::strin
   const auto found = class_places_.find(*added.like);
   if (found == class_places_.end())
     unknown_name(field + ".like", "a class of the model", *added.like, model_.classes.names);
-  const auto& described = model_.classes.described;
-  if (!described.empty() && described[found->second] == 0)
+  if (!is_described(model_.classes, found->second))
     throw HttpError({field + ".like", "a class with attributes", "'" + *added.like + "', known by examples alone"});
   const auto row = model_.classes.semantics.row(found->second);
   return {row.begin(), row.end()};
@@ -201,7 +203,7 @@ AttributeScale::AttributeScale(const Model& model) {
   std::vector<float> scaled(m), b(whitened ? model.semantic_outputs() : 0);
   double count = 0;
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-    if (model.classes.seen[c] == 0 || (!model.classes.described.empty() && model.classes.described[c] == 0)) continue;
+    if (model.classes.seen[c] == 0 || !is_described(model.classes, c)) continue;
     const auto given = model.classes.semantics.row(c);
     std::ranges::copy(given, scaled.begin());
     prepare.apply(scaled);

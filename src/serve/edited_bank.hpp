@@ -42,7 +42,7 @@ struct ServedBank {
   Ranking ranking;                  ///< among all classes
   std::vector<std::string> opened;  ///< of each class, the JSON of its object up to the score
 
-  ServedBank(Model with_classes, std::shared_ptr<const PreparedClasses> classes);
+  ServedBank(Model with_classes, PreparedClasses classes);
 };
 
 /// Keeps the latest banks, so that the same edit is not made twice. Thread-safe.

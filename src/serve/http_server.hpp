@@ -17,7 +17,7 @@ struct HttpServerOptions {
   std::string host = "127.0.0.1";            ///< name or address to listen on
   int port = 8080;                           ///< 0: any that is free
   bool allow_remote = false;                 ///< another address than loopback is allowed
-  std::string token;                         ///< every route that is not open asks for it; empty: none
+  std::string token{};                       ///< every route that is not open asks for it; empty: none
   std::size_t connections = 64;              ///< at a time; further ones replace those without a request, or get 503
   std::chrono::milliseconds head{3000};      ///< from the first byte of a request to the end of its head
   std::chrono::milliseconds request{10000};  ///< from the first byte of a request to its last, and for its response

@@ -46,14 +46,14 @@ std::string Metrics::text() const {
   describe("parsnets_refused_total", "counter", "Requests and connections turned away, by reason.");
   for (const auto& [reason, count] : refused_)
     out += fmt::format("parsnets_refused_total{{reason=\"{}\"}} {}\n", reason, count);
-  describe("parsnets_predictions_total", "counter", "Samples that were given classes.");
-  out += fmt::format("parsnets_predictions_total {}\n", predictions_.load());
-  describe("parsnets_connections", "gauge", "Open connections.");
-  out += fmt::format("parsnets_connections {}\n", connections_.load());
-  describe("parsnets_in_flight", "gauge", "Requests that are being answered.");
-  out += fmt::format("parsnets_in_flight {}\n", in_flight_.load());
-  describe("parsnets_resident_bytes", "gauge", "Resident memory of the process.");
-  out += fmt::format("parsnets_resident_bytes {}\n", resident_memory());
+  const auto add = [&](const char* name, const char* type, const char* help, auto value) {
+    describe(name, type, help);
+    out += fmt::format("{} {}\n", name, value);
+  };
+  add("parsnets_predictions_total", "counter", "Samples that were given classes.", predictions_.load());
+  add("parsnets_connections", "gauge", "Open connections.", connections_.load());
+  add("parsnets_in_flight", "gauge", "Requests that are being answered.", in_flight_.load());
+  add("parsnets_resident_bytes", "gauge", "Resident memory of the process.", resident_memory());
   return out;
 }
 

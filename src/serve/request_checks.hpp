@@ -76,8 +76,8 @@ class RateLimiter {
 };
 
 struct RequestRules {
-  std::vector<std::string> hosts;      ///< what a Host header may name, without ports, lower case; empty: anything
-  std::string token;                   ///< every route that is not open asks for it; empty: none
+  std::vector<std::string> hosts{};    ///< what a Host header may name, without ports, lower case; empty: anything
+  std::string token{};                 ///< every route that is not open asks for it; empty: none
   std::size_t body_bytes = 16u << 20;  ///< of a request
   double rate = 0;                     ///< requests per second and address; 0: any number
 };

@@ -166,9 +166,8 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
   get("/v1/classes", [&service, json](const HttpRequest&) { return json(service.classes_json()); });
   get("/v1/samples", [&service, json](const HttpRequest&) { return json(service.samples_json()); });
   get("/v1/samples/sheet", [&service](const HttpRequest&) {
-    const ServedSamples& samples = service.samples();
-    return samples.sheet.empty() ? not_there("sheet of pictures")
-                                 : HttpResponse{200, samples.sheet_type, samples.sheet};
+    const Picture& sheet = service.samples().sheet;
+    return sheet.bytes.empty() ? not_there("sheet of pictures") : HttpResponse{200, sheet.type, sheet.bytes};
   });
   get("/v1/samples/*/picture", [&service](const HttpRequest& http) {
     const std::string& id = http.captured[0];

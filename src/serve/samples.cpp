@@ -45,8 +45,8 @@ void read_sheet(const Dataset& data, const std::filesystem::path& folder, const 
   const Thumbnails sheet = read_thumbnails(folder, data.samples());
   if (sheet.image.empty()) return;
   const bool jpeg = sheet.image.starts_with("data:image/jpeg");
-  out.sheet = read_text_file(folder / (jpeg ? "thumbnails.jpg" : "thumbnails.png"));
-  out.sheet_type = jpeg ? "image/jpeg" : "image/png";
+  out.sheet = {read_text_file(folder / (jpeg ? "thumbnails.jpg" : "thumbnails.png")),
+               jpeg ? "image/jpeg" : "image/png"};
   out.sheet_columns = sheet.columns;
   out.sheet_size = sheet.size;
   out.sheet_places.assign(chosen.begin(), chosen.end());

@@ -25,7 +25,7 @@ struct ServedSample {
 struct ServedSamples {
   std::vector<ServedSample> samples;
   Matrix<float> features;                         ///< one row each
-  std::string sheet, sheet_type;                  ///< bytes of thumbnails.jpg or .png and their media type; or empty
+  Picture sheet;                                  ///< thumbnails.jpg or .png; or empty
   std::size_t sheet_columns = 0, sheet_size = 0;  ///< photographs in a row, and pixels of a side of one
   std::vector<std::size_t> sheet_places;          ///< of each sample, its photograph in the sheet
   std::vector<Picture> pictures;                  ///< of each sample; empty: not all of them have one

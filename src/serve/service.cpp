@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_file.hpp"
+#include "base/text.hpp"
 #include "formats/csv.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
@@ -161,7 +162,7 @@ std::string Service::samples_json() const {
     const ServedSample& sample = samples_.samples[i];
     json["samples"].push_back({{"id", i}, {"name", sample.name}, {"label", sample.label}, {"seen", sample.seen}});
   }
-  if (!samples_.sheet.empty())
+  if (!samples_.sheet.bytes.empty())
     json["sheet"] = {
         {"columns", samples_.sheet_columns}, {"size", samples_.sheet_size}, {"pictures", samples_.sheet_places}};
   return text_of(json);
@@ -288,18 +289,12 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
 std::string Service::bank_csv(const BankEdit& edit) const {
   const auto bank = banks_.after(names_.resolved(edit), pool_);
   const Model& model = bank->model;
-  const auto cell = [](const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
-  };
   std::string out = "class";
-  for (std::size_t a = 0; a < model.attributes(); ++a) out += "," + cell(names_.attributes()[a]);
+  for (std::size_t a = 0; a < model.attributes(); ++a) out += "," + csv_cell(names_.attributes()[a]);
   out += '\n';
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
     if (!is_described(model.classes, c)) continue;
-    out += cell(model.classes.names[c]);
+    out += csv_cell(model.classes.names[c]);
     for (const float v : model.classes.semantics.row(c)) out += "," + format_number(v);
     out += '\n';
   }

@@ -13,12 +13,12 @@
 namespace parsnets {
 
 struct ServiceOptions {
-  std::string name;                     ///< of the model file
-  std::size_t batch = 4096;             ///< samples of a request, at most
-  std::size_t bank_classes = 64;        ///< that a request may add
-  std::size_t body_bytes = 16u << 20;   ///< told to clients
-  std::uint64_t pixels = 0;             ///< of a photograph; told to clients
-  std::optional<FeatureSource> photos;  ///< the open backbone; none: photographs are not taken
+  std::string name{};                     ///< of the model file
+  std::size_t batch = 4096;               ///< samples of a request, at most
+  std::size_t bank_classes = 64;          ///< that a request may add
+  std::size_t body_bytes = 16u << 20;     ///< told to clients
+  std::uint64_t pixels = 0;               ///< of a photograph; told to clients
+  std::optional<FeatureSource> photos{};  ///< the open backbone; none: photographs are not taken
 };
 
 /// Const methods may be called from several threads at once; each works in the thread that calls it.

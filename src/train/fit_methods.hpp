@@ -50,7 +50,7 @@ class PaperFitter {
   /// What a solution of the SVR depends on, but for C and how precise it is.
   struct Problem {
     GateRequest gates;
-    NetworkInput input = NetworkInput::encoding;
+    bool sees_encoding = true;
     double epsilon = 0;
     Matrix<float> targets;  ///< n x m
   };

@@ -38,14 +38,14 @@ void PaperFitter::fit(const TrainOptions& options, Model& model, const std::file
   const auto& o = std::get<PaperOptions>(options.method);
   stages_.require_all_samples("method", "paper");
   const std::uint64_t seed = options.run.seed;
-  const GateRequest gates{{o.feature_scaling, o.encoding, o.rotation, seed}, {o.gates, o.networks, o.active, seed}};
+  const GateRequest gates{{o.feature_scaling, o.encoding, o.random_rotation, seed}, {o.gates, o.networks, o.active, seed}};
   const TargetVectors targets = stages_.targets(o.semantics);
   model.feature_preprocess = stages_.inputs(o.feature_scaling).preprocess;
   model.semantic_preprocess = targets.preprocess;
   model.semantic_centre = targets.centre;
   model.similarity = o.similarity;
-  set_gates(stages_, gates, o.input == NetworkInput::encoding, model);
-  if (o.fit == Fit::svr)
+  set_gates(stages_, gates, o.networks_see_encoding, model);
+  if (!o.ridge)
     fit_svr(options, gates, targets, model, checkpoint, run);
   else
     fit_ridge(options, gates, targets, model);
@@ -60,7 +60,7 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
   const double spread = std::sqrt(mean_eigenvalue(scaled.view()) / static_cast<double>(scaled.rows()));
   for (float& v : scaled.values()) v = static_cast<float>(v / spread);
 
-  const bool sees_encoding = o.input == NetworkInput::encoding;
+  const bool sees_encoding = o.networks_see_encoding;
   if (options.run.memory_limit > 0 && sees_encoding) stages_.release_inputs();
   const Gating& gated = stages_.gating(gates);
   const GatedSamples samples{
@@ -77,7 +77,7 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
     const std::uint64_t used = resident_memory() + samples.networks * (samples.z.cols() + 1) * scaled.cols() * 4;
     svr.memory_limit = options.run.memory_limit > used ? options.run.memory_limit - used : 1;
   }
-  const bool warm = !last_beta_.empty() && last_.gates == gates && last_.input == o.input &&
+  const bool warm = !last_beta_.empty() && last_.gates == gates && last_.sees_encoding == o.networks_see_encoding &&
                     last_.epsilon == o.epsilon && std::ranges::equal(last_.targets.values(), scaled.values());
   const MatrixView<const float> start = warm ? MatrixView<const float>(last_beta_.view()) : MatrixView<const float>();
   if (o.joint_steps > 0 && o.mmg > 0) {
@@ -115,7 +115,7 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
     set_networks(model, networks_from_dual(samples, solved.beta.view(), stages_.pool), solved.bias, spread);
     last_beta_ = std::move(solved.beta);
   }
-  last_ = {gates, o.input, o.epsilon, std::move(scaled)};
+  last_ = {gates, o.networks_see_encoding, o.epsilon, std::move(scaled)};
 }
 
 void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gates, const TargetVectors& targets,
@@ -141,7 +141,7 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
   descent.decay = o.lambda * in.scale / (mean_eigenvalue(wanted.view()) * q);
   const Matrix<float> preconditioner = ridge_preconditioner(
       stages_.class_space(o.feature_scaling).products(stages_.pool).view(), o.lambda, stages_.pool);
-  const DescentSamples samples{stages_.blocks(o.feature_scaling, &gates, o.input == NetworkInput::features),
+  const DescentSamples samples{stages_.blocks(o.feature_scaling, &gates, !o.networks_see_encoding),
                                true,
                                stages_.labels,
                                targets.vectors.view(),

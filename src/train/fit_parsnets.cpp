@@ -55,10 +55,10 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
   ClassMeans means{stages.classes, stages.class_space(scaling).weights(), Matrix<double>::copy_of(map.means.view())};
   model.targets = Targets::classes;
   model.feature_preprocess = stages.inputs(scaling).preprocess;
-  model.semantic_preprocess = fit_place_semantics(o.prototypes, stages.data.semantics, means);
+  model.semantic_preprocess = fit_place_semantics(o, stages.data.semantics, means);
   LinearMap shared{Matrix<float>::copy_of(map.weights.view()), std::vector<float>(map.weights.cols(), 0.0f)};
   const std::uint64_t seed = options.run.seed;
-  const GateRequest gates{{scaling, o.encoding, Rotation::identity, seed},
+  const GateRequest gates{{scaling, o.encoding, false, seed},
                           {GateKind::anchor, o.networks, o.active, seed}};
   if (o.networks == 0) {
     set_linear_map(model, std::move(shared));
@@ -66,13 +66,13 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
     set_gates(stages, gates, true, model);
     set_shared_map(model, std::move(shared));
   }
-  place_classes(model, means, o.prototypes);
+  place_classes(model, means, o);
 
   const std::string fingerprint = checkpoint.empty() ? "" : fit_fingerprint(stages.data, stages.all_rows, options);
   const bool writes = !checkpoint.empty() && (stages.place.group == nullptr || stages.place.group->rank() == 0);
   const auto watch = [&](int step, Model& moved, const DescentOutputs& outputs) {
     means = {outputs.means.classes, outputs.means.samples, Matrix<double>::copy_of(outputs.means.means.view())};
-    place_classes(moved, means, o.prototypes);
+    place_classes(moved, means, o);
     if (writes && outputs.place.steps > 0) save_refinement(checkpoint, fingerprint, outputs.place, moved);
     return !observer || observer(step, moved, outputs);
   };

@@ -50,8 +50,8 @@ Model fit_statistics(const Statistics& statistics, const Dataset& data, const Pa
   std::vector<float> bias(map.weights.cols(), 0.0f);
   set_linear_map(model, {std::move(map.weights), std::move(bias)});
   const ClassMeans means{space.classes(), space.weights(), std::move(map.means)};
-  model.semantic_preprocess = fit_place_semantics(o.prototypes, data.semantics, means);
-  place_classes(model, means, o.prototypes);
+  model.semantic_preprocess = fit_place_semantics(o, data.semantics, means);
+  place_classes(model, means, o);
   fit_attribute_head(model, means);
   return model;
 }

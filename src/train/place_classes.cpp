@@ -43,7 +43,7 @@ Matrix<double> unit_semantics(const Model& model, std::span<const std::int32_t> 
 
 }  // namespace
 
-SemanticPreprocess fit_place_semantics(const PrototypeOptions& options, const Semantics& semantics,
+SemanticPreprocess fit_place_semantics(const ParsNetsOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes) {
   const SemanticScaling scaling = options.semantics.scaling;
   std::vector<double> weights;
@@ -55,8 +55,8 @@ SemanticPreprocess fit_place_semantics(const PrototypeOptions& options, const Se
         scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2,
         centred_means(classes),
         options.semantics.whitening,
-        options.lambda,
-        options.width};
+        options.prototype_lambda,
+        options.prototype_width};
     const std::vector<double> shares = table_weights(options.semantics, semantics);
     for (std::size_t t = 0; t < semantics.tables.size(); ++t)
       problem.tables.push_back({semantics.tables[t].second, shares[t]});
@@ -65,17 +65,17 @@ SemanticPreprocess fit_place_semantics(const PrototypeOptions& options, const Se
   return fit_semantic_preprocess(options.semantics, semantics, classes.classes, true, weights);
 }
 
-void place_classes(Model& model, const ClassMeans& classes, const PrototypeOptions& options) {
+void place_classes(Model& model, const ClassMeans& classes, const ParsNetsOptions& options) {
   const Matrix<double> own = centred_means(classes), unit = unit_semantics(model, classes.classes);
   const auto centre = mean_of_rows(classes.means);
   model.semantic_centre.assign(centre.begin(), centre.end());
-  const double width = options.width;
+  const double width = options.prototype_width;
   ThreadPool caller(1);
   Matrix<double> kernel(unit.rows(), unit.rows()), weights = Matrix<double>::copy_of(own.view());
   multiply(caller, Trans::no, unit.view(), Trans::yes, unit.view(), kernel.view());
   if (width > 0)
     for (double& k : kernel.values()) k = std::exp((k - 1) / (width * width));
-  Cholesky(std::move(kernel), options.lambda).solve(caller, weights.view());
+  Cholesky(std::move(kernel), options.prototype_lambda).solve(caller, weights.view());
   model.prototypes = {to_float(unit.view()), to_float(weights.view()), width};
   model.prior_samples = options.prior_samples;
   model.classes.samples.assign(model.classes.names.size(), 0.0f);

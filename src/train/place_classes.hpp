@@ -19,10 +19,10 @@ namespace parsnets {
 
 /// Preparation of semantics (C x m) for prototypes: with weights of attributes learned from the means where
 /// options.attribute_steps > 0 (solvers/attribute_weights.hpp).
-SemanticPreprocess fit_place_semantics(const PrototypeOptions& options, const Semantics& semantics,
+SemanticPreprocess fit_place_semantics(const ParsNetsOptions& options, const Semantics& semantics,
                                        const ClassMeans& classes);
 /// Sets centre, prototypes and class means of a model with targets classes; `classes` are places in its bank.
-void place_classes(Model& model, const ClassMeans& classes, const PrototypeOptions& options);
+void place_classes(Model& model, const ClassMeans& classes, const ParsNetsOptions& options);
 /// Sets the attribute head.
 void fit_attribute_head(Model& model, const ClassMeans& classes);
 

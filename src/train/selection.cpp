@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "data/sample_set.hpp"
@@ -170,8 +171,8 @@ std::vector<FoldResult> Candidates::evaluate_path(std::span<const Candidate* con
     for (const std::size_t i : waiting) {
       if (!due(i)) continue;
       if (steps == 0) {  // the closed form is the same for all prototypes
-        model.semantic_preprocess = fit_place_semantics(options_of(i).prototypes, data_.semantics, means);
-        place_classes(model, means, options_of(i).prototypes);
+        model.semantic_preprocess = fit_place_semantics(options_of(i), data_.semantics, means);
+        place_classes(model, means, options_of(i));
       }
       const PreparedClasses prepared = model.prepare_classes(pool_);
       const auto scores_of = [&](const Matrix<float>& predicted) {
@@ -208,7 +209,12 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     validate(candidate.options);
     TrainOptions key = candidate.options;
     if (auto* o = std::get_if<ParsNetsOptions>(&key.method)) {
-      if (o->refine_steps == 0) o->prototypes = {};  // they follow from the same closed form
+      if (o->refine_steps == 0) {  // prototypes follow from the same closed form
+        const ParsNetsOptions usual;
+        std::tie(o->semantics, o->prototype_width, o->prototype_lambda, o->attribute_steps, o->prior_samples) =
+            std::tie(usual.semantics, usual.prototype_width, usual.prototype_lambda, usual.attribute_steps,
+                     usual.prior_samples);
+      }
       o->refine_steps = std::min(o->refine_steps, 1);
     }
     const std::string text = options_text(key);

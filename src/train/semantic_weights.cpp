@@ -17,7 +17,7 @@ TrainOptions closed_form(const TrainOptions& resolved, const Dataset& data) {
   ParsNetsOptions o;
   if (const auto* own = std::get_if<ParsNetsOptions>(&resolved.method)) o = *own;
   o.feature_scaling = feature_scaling_of(resolved.method);
-  o.prototypes.semantics.scaling = semantics_of(resolved.method).scaling;
+  o.semantics.scaling = semantics_of(resolved.method).scaling;
   o.refine_steps = o.networks = 0;
   TrainOptions made;
   made.method = o;

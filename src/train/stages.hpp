@@ -28,7 +28,7 @@ struct Inputs {
 struct EncoderRequest {
   FeatureScaling scaling = FeatureScaling::sqrt_l2;
   int dimensions = 0;
-  Rotation rotation = Rotation::identity;
+  bool random_rotation = false;
   std::uint64_t seed = 1;
   bool operator==(const EncoderRequest&) const = default;
 };

@@ -76,16 +76,16 @@ OptionTable method_table(ParsNetsOptions& o) {
       .number_or_auto("shrinkage", o.shrinkage, 1e-6, 1e6,
                       "ridge of the covariance within classes, in units of its mean eigenvalue")
       .automatic("10 times the dimensions per training sample");
-  add_semantics(table, o.prototypes.semantics);
+  add_semantics(table, o.semantics);
   table.find_row("semantic-whitening").tries = {"0.2", "0.35", "0.5"};
   table
-      .number("prototype-width", o.prototypes.width, 0, 1e3,
+      .number("prototype-width", o.prototype_width, 0, 1e3,
               "width of the kernel of class descriptions that predicts class prototypes; 0: the cosine itself")
-      .number("prototype-lambda", o.prototypes.lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
+      .number("prototype-lambda", o.prototype_lambda, 1e-9, 1e9, "ridge regularisation of that kernel")
       .advanced()
-      .number("prior-samples", o.prototypes.prior_samples, 1e-6, 1e9,
+      .number("prior-samples", o.prior_samples, 1e-6, 1e9,
               "number of samples that the prototype predicted from the description counts as")
-      .integer_or_auto("attribute-steps", o.prototypes.attribute_steps, 0, 1000,
+      .integer_or_auto("attribute-steps", o.attribute_steps, 0, 1000,
                        "steps of learning weights of attributes by leaving one class out; 0: equal weights")
       .automatic("one per 10 seen classes, at most 8")
       .integer_or_auto("networks", o.networks, 0, 65535, "K, number of gated networks; 0: none")
@@ -115,8 +115,7 @@ OptionTable method_table(PaperOptions& o) {
   table.find_row("feature-scaling").tries.clear();  // searches of these networks are costly
   table.integer_or_auto("encoding", o.encoding, 1, 1000000, "h, dimensions of the encoder")
       .automatic("400, or what features with fewer dimensions allow")
-      .choice("rotation", o.rotation, {{"identity", Rotation::identity}, {"random", Rotation::random}},
-              "basis of the encoder's subspace")
+      .choice("rotation", o.random_rotation, {{"identity", false}, {"random", true}}, "basis of the encoder's subspace")
       .choice("gates", o.gates, {{"energy", GateKind::energy}, {"anchor", GateKind::anchor}},
               "rule by which each sample selects its networks")
       .tries({"energy", "anchor"})
@@ -125,9 +124,9 @@ OptionTable method_table(PaperOptions& o) {
       .integer_or_auto("active", o.active, 1, 65535, "k, networks active per sample")
       .automatic("30, 40 or 80 by data set, as in the paper; mmg: all")
       .tries({"40", "100"})
-      .choice("input", o.input, {{"encoding", NetworkInput::encoding}, {"features", NetworkInput::features}},
+      .choice("input", o.networks_see_encoding, {{"encoding", true}, {"features", false}},
               "input of the networks: the encoding or the features")
-      .choice("fit", o.fit, {{"svr", Fit::svr}, {"ridge", Fit::ridge}},
+      .choice("fit", o.ridge, {{"svr", false}, {"ridge", true}},
               "epsilon-insensitive loss with a certificate, or squared loss beside a shared linear map")
       .number("lambda", o.lambda, 1e-9, 1e9, "ridge regularisation, relative to the scale of the data")
       .flag_value("relu", o.relu, "networks output max(0, Wx + b): a ridge fit, trained in the primal")
@@ -368,9 +367,7 @@ FeatureScaling feature_scaling_of(const MethodOptions& method) {
 }
 
 SemanticOptions& semantics_of(MethodOptions& method) {
-  if (auto* own = std::get_if<ParsNetsOptions>(&method)) return own->prototypes.semantics;
-  if (auto* own = std::get_if<PaperOptions>(&method)) return own->semantics;
-  return std::get<BaselineOptions>(method).semantics;
+  return std::visit([](auto& o) -> SemanticOptions& { return o.semantics; }, method);
 }
 
 const SemanticOptions& semantics_of(const MethodOptions& method) {
@@ -422,7 +419,7 @@ void by_size(T& field, T value) {
 void resolve(ParsNetsOptions& o, const Dataset& data) {
   const std::size_t n = data.split.trainval.size(), d = data.features.cols(), seen = data.seen_classes().size();
   by_size(o.shrinkage, default_shrinkage(d, static_cast<double>(n)));
-  by_size(o.prototypes.attribute_steps, default_attribute_steps(seen));
+  by_size(o.attribute_steps, default_attribute_steps(seen));
   by_size(o.networks, default_networks(seen, n));
   by_size(o.active, std::clamp(o.networks, 1, 10));
   by_size(o.encoding, std::min(64, most_encoding(d, n)));
@@ -482,14 +479,14 @@ void complain_of_active(int networks, int active, const Complain& complain) {
 }
 
 void complain_of(const ParsNetsOptions& o, const Complain& complain) {
-  if (o.prototypes.width > 0 && o.prototypes.width < 0.05)
+  if (o.prototype_width > 0 && o.prototype_width < 0.05)
     complain(
-        fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"), o.prototypes.width));
+        fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"), o.prototype_width));
   if (o.networks > 0) complain_of_active(o.networks, o.active, complain);
 }
 
 void complain_of(const PaperOptions& o, const Complain& complain) {
-  if (o.relu && o.fit == Fit::svr)
+  if (o.relu && !o.ridge)
     complain(fmt::format("{} requires {}: ReLU networks have no exact dual", option_name("relu"),
                          option_name("fit", "ridge")));
   if (o.part == PaperPart::mmg && o.active != o.networks)

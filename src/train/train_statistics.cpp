@@ -115,10 +115,9 @@ ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, 
       const ClassMeans means = means_of(model);
       const std::vector<float> centre = model.semantic_centre;
       for (std::size_t i = 0; i < weights.size(); ++i) {
-        o.prototypes.semantics.weights = weights[i];
-        model.semantic_preprocess =
-            fit_semantic_preprocess(o.prototypes.semantics, data.semantics, means.classes, true);
-        place_classes(model, means, o.prototypes);
+        o.semantics.weights = weights[i];
+        model.semantic_preprocess = fit_semantic_preprocess(o.semantics, data.semantics, means.classes, true);
+        place_classes(model, means, o);
         model.semantic_centre = centre;  // the means are measured from it
         const FoldResult result = evaluate_fold(model, made.samples, made.fold, pool);
         steps[i].zsl += result.zsl;
@@ -194,9 +193,9 @@ Model train_from_statistics(const Statistics& given, const Dataset& data, const 
   TrainRecord record;
   record.warnings = semantic_warnings(data);
   auto& method = std::get<ParsNetsOptions>(resolved.method);
-  if (method.prototypes.semantics.weights.empty()) {
+  if (method.semantics.weights.empty()) {
     ChosenWeights weighed = choose_weights(statistics, data, resolved, pool, progress, record.warnings);
-    method.prototypes.semantics.weights = std::move(weighed.weights);
+    method.semantics.weights = std::move(weighed.weights);
     record.chosen = std::move(weighed.choice);
     record.selection = std::move(weighed.trace);
   }

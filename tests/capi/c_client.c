@@ -17,6 +17,8 @@
   } while (0)
 #define OK(call) CHECK((call) == PARSNETS_OK)
 
+enum { CLASSES = 10, ATTRIBUTES = 39 }; /* of the data set */
+
 struct watcher {
   unsigned calls;
   unsigned stop_after; /* 0: never */
@@ -87,9 +89,9 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
   parsnets_dataset_info data;
   parsnets_model_info info;
   parsnets_explanation why;
-  const size_t n = 7;
-  float *scores, *confidences, *contributions, *semantics;
-  int32_t *top, open = -1;
+  enum { n = 7 };
+  float scores[n * CLASSES], confidences[n * CLASSES], contributions[ATTRIBUTES], semantics[ATTRIBUTES];
+  int32_t top[n * CLASSES], open = -1;
   double sum = 0;
   size_t i, c;
   data.size = sizeof data;
@@ -99,12 +101,6 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
   OK(parsnets_model_get_info(model, &info));
   CHECK(info.dimensions == data.dimensions && info.classes == data.classes && info.attributes == data.attributes);
   CHECK(strcmp(info.method, "ridge") == 0 && info.temperature > 0 && info.predicts_semantics);
-  scores = malloc(n * info.classes * sizeof *scores);
-  confidences = malloc(n * info.classes * sizeof *confidences);
-  top = malloc(n * info.classes * sizeof *top);
-  contributions = malloc(info.attributes * sizeof *contributions);
-  semantics = malloc(info.attributes * sizeof *semantics);
-  CHECK(scores && confidences && top && contributions && semantics);
   OK(parsnets_predict_scores(model, data.features, n, data.dimensions, 1, scores, info.classes));
   OK(parsnets_predict_confidences(model, data.features, n, data.dimensions, 1, confidences, info.classes));
   OK(parsnets_predict_top(model, data.features, n, data.dimensions, PARSNETS_ALL, info.classes, 1, top, NULL));
@@ -124,41 +120,29 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
   CHECK(why.winner == top[0] && why.runner_up == top[1] && open == 0);
   for (c = 0; c < info.attributes; ++c) sum += contributions[c];
   CHECK(fabs(sum + why.calibration + why.examples - (why.winner_score - why.runner_up_score)) < 1e-5);
-  free(scores);
-  free(confidences);
-  free(top);
-  free(contributions);
-  free(semantics);
 }
 
 static void check_classes(parsnets_model *model, const char *file) {
   parsnets_model_info info;
   parsnets_model *copy = NULL, *loaded = NULL;
   const char *name = NULL;
-  size_t classes;
-  float *semantics;
   info.size = sizeof info;
   OK(parsnets_model_get_info(model, &info));
-  classes = info.classes;
-  semantics = malloc(info.attributes * sizeof *semantics);
-  CHECK(semantics != NULL);
-  memcpy(semantics, info.semantics, info.attributes * sizeof *semantics);
   OK(parsnets_model_clone(model, &copy));
-  OK(parsnets_model_add_class(copy, "unicorn", semantics, info.attributes));
-  CHECK(parsnets_model_add_class(copy, "unicorn", semantics, info.attributes) == PARSNETS_BAD_INPUT);
+  OK(parsnets_model_add_class(copy, "unicorn", info.semantics, ATTRIBUTES));
+  CHECK(parsnets_model_add_class(copy, "unicorn", info.semantics, ATTRIBUTES) == PARSNETS_BAD_INPUT);
   OK(parsnets_model_save(copy, file));
   OK(parsnets_model_load(file, &loaded));
   OK(parsnets_model_get_info(loaded, &info));
-  CHECK(info.classes == classes + 1 && info.seen[classes] == 0);
-  OK(parsnets_model_class_name(loaded, classes, &name));
+  CHECK(info.classes == CLASSES + 1 && info.seen[CLASSES] == 0);
+  OK(parsnets_model_class_name(loaded, CLASSES, &name));
   CHECK(strcmp(name, "unicorn") == 0);
   OK(parsnets_model_remove_class(loaded, "unicorn"));
   CHECK(parsnets_model_remove_class(loaded, "unicorn") == PARSNETS_BAD_INPUT);
   OK(parsnets_model_get_info(model, &info));
-  CHECK(info.classes == classes);
+  CHECK(info.classes == CLASSES);
   parsnets_model_free(loaded);
   parsnets_model_free(copy);
-  free(semantics);
 }
 
 int main(int argc, char **argv) {
@@ -177,7 +161,7 @@ int main(int argc, char **argv) {
   former.size = sizeof former;
   OK(parsnets_dataset_get_facts(dataset, &former)); /* the name of version 0.1 */
   CHECK(former.samples == info.samples);
-  CHECK(info.samples == 2400 && info.dimensions == 192 && info.classes == 10 && info.attributes == 39);
+  CHECK(info.samples == 2400 && info.dimensions == 192 && info.classes == CLASSES && info.attributes == ATTRIBUTES);
   CHECK(info.trainval + info.test_seen + info.test_unseen == info.samples && info.train + info.val == info.trainval);
   model = train_ridge(dataset);
   check_evaluation(model, dataset);

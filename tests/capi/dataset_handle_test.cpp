@@ -13,24 +13,21 @@ namespace {
 
 const std::string kDemoFolder = std::string(PARSNETS_SOURCE_DIR) + "/data/demo";
 
-DatasetHandle demo(const parsnets_load_options* options = nullptr) {
-  parsnets_dataset* data = nullptr;
-  EXPECT_OK(parsnets_dataset_load(kDemoFolder.c_str(), options, nullptr, nullptr, &data));
-  return DatasetHandle(data);
+parsnets_status load(const std::string& folder, const parsnets_load_options* options, parsnets_dataset*& data) {
+  return parsnets_dataset_load(folder.c_str(), options, nullptr, nullptr, &data);
 }
 
-std::vector<std::int32_t> list_of(const parsnets_dataset* data, std::int32_t list) {
-  const std::int32_t* samples = nullptr;
-  std::size_t count = 0;
-  EXPECT_OK(parsnets_dataset_split(data, list, &samples, &count));
-  return {samples, samples + count};
+DatasetHandle from(const std::string& folder, const parsnets_load_options* options = nullptr) {
+  parsnets_dataset* data = nullptr;
+  EXPECT_OK(load(folder, options, data));
+  return DatasetHandle(data);
 }
 
 }  // namespace
 
 TEST(CApiDataset, AFolderLoadsAsInCpp) {
   const Dataset expected = load_dataset(kDemoFolder);
-  const auto data = demo();
+  const auto data = from(kDemoFolder);
   const auto info = info_of(data.get());
   EXPECT_EQ(info.samples, expected.samples());
   EXPECT_EQ(info.seen_classes, expected.seen_classes().size());
@@ -63,24 +60,22 @@ TEST(CApiDataset, AFolderLoadsAsInCpp) {
 
 TEST(CApiDataset, LoadOptionsReachTheLoader) {
   parsnets_load_options options = PARSNETS_LOAD_OPTIONS_INIT;
-  EXPECT_EQ(info_of(demo(&options).get()).samples, 2400u);
+  EXPECT_EQ(info_of(from(kDemoFolder, &options).get()).samples, 2400u);
   options.features = "absent";
   parsnets_dataset* data = nullptr;
-  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
-  EXPECT_TRUE(last_error_has("absent"));
+  EXPECT_TRUE(fails(load(kDemoFolder, &options, data), PARSNETS_BAD_INPUT, "absent"));
   options.features = nullptr;
   options.split = "standard";
-  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_BAD_INPUT);
-  EXPECT_TRUE(last_error_has("trainvalclasses.txt"));
+  EXPECT_TRUE(fails(load(kDemoFolder, &options, data), PARSNETS_BAD_INPUT, "trainvalclasses.txt"));
   options.split = nullptr;
   const std::string table = kDemoFolder + "/attributes.csv", both = "att," + table;
   options.semantics = both.c_str();
-  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);  // twice
+  EXPECT_EQ(load(kDemoFolder, &options, data), PARSNETS_USAGE);  // twice
   options.semantics = table.c_str();
-  EXPECT_EQ(info_of(demo(&options).get()).attributes, 39u);
+  EXPECT_EQ(info_of(from(kDemoFolder, &options).get()).attributes, 39u);
   options.semantics = nullptr;
   options.missing = 3;
-  EXPECT_EQ(parsnets_dataset_load(kDemoFolder.c_str(), &options, nullptr, nullptr, &data), PARSNETS_USAGE);
+  EXPECT_EQ(load(kDemoFolder, &options, data), PARSNETS_USAGE);
   EXPECT_EQ(data, nullptr);
 }
 
@@ -94,9 +89,7 @@ TEST(CApiDataset, TheSeedDrawsTheValidationClassesOfAFolderWithoutAny) {
   const auto validation = [&](std::uint64_t seed) {
     parsnets_load_options options = PARSNETS_LOAD_OPTIONS_INIT;
     options.seed = seed;
-    parsnets_dataset* made = nullptr;
-    EXPECT_OK(parsnets_dataset_load(dir.path().c_str(), &options, nullptr, nullptr, &made));
-    return list_of(DatasetHandle(made).get(), PARSNETS_SPLIT_VAL);
+    return list_of(from(dir.path(), &options).get(), PARSNETS_SPLIT_VAL);
   };
   LoadOptions load;
   load.seed = 5;
@@ -185,22 +178,18 @@ TEST(CApiDataset, AMaskNamesTheValidationClasses) {
   for (const auto c : {seen[1], seen[4]}) mask[static_cast<std::size_t>(c)] = 1;
   small.arrays.validation = mask.data();
   const auto data = small.handle();
-  const std::int32_t* val = nullptr;
-  std::size_t count = 0;
-  ASSERT_OK(parsnets_dataset_split(data.get(), PARSNETS_SPLIT_VAL, &val, &count));
   std::set<std::int32_t> found;
-  for (std::size_t i = 0; i < count; ++i) found.insert(small.arrays.labels[val[i]]);
+  for (const auto sample : list_of(data.get(), PARSNETS_SPLIT_VAL)) found.insert(small.arrays.labels[sample]);
   EXPECT_EQ(found, (std::set<std::int32_t>{seen[1], seen[4]}));
 
   parsnets_dataset* made = nullptr;
   mask[static_cast<std::size_t>(small.data.unseen_classes()[0])] = 1;
-  EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &made), PARSNETS_BAD_INPUT);
-  EXPECT_TRUE(last_error_has(small.data.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
+  EXPECT_TRUE(fails(parsnets_dataset_from_arrays(&small.arrays, &made), PARSNETS_BAD_INPUT,
+                    small.data.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
   for (const bool all : {false, true}) {
     mask.assign(mask.size(), 0);
     for (const auto c : seen) mask[static_cast<std::size_t>(c)] = all;
-    EXPECT_EQ(parsnets_dataset_from_arrays(&small.arrays, &made), PARSNETS_BAD_INPUT);
-    EXPECT_TRUE(last_error_has("validation"));
+    EXPECT_TRUE(fails(parsnets_dataset_from_arrays(&small.arrays, &made), PARSNETS_BAD_INPUT, "validation"));
   }
 }
 

@@ -13,33 +13,33 @@ namespace parsnets::test {
 namespace {
 
 parsnets_device_info device_info_of(const parsnets_device* device) {
-  parsnets_device_info info{};
-  info.size = sizeof info;
+  auto info = sized<parsnets_device_info>();
   EXPECT_OK(parsnets_device_get_info(device, &info));
   return info;
 }
 
-struct Trained {
-  SmallArrays small;
-  DatasetHandle data = small.handle();
-  ModelHandle model =
-      trained(data.get(), {{"method", "parsnets"}, {"networks", "8"}, {"active", "3"}, {"refine-steps", "2"}});
+struct Trained : SmallModel {
+  Trained() : SmallModel({{"method", "parsnets"}, {"networks", "8"}, {"active", "3"}, {"refine-steps", "2"}}) {}
 };
+
+DeviceHandle device_from(const std::filesystem::path& file) {
+  parsnets_device* read = nullptr;
+  EXPECT_OK(parsnets_device_load(file.c_str(), &read));
+  return DeviceHandle(read);
+}
 
 }  // namespace
 
 TEST(CApiDevice, TheFileIsThatOfCpp) {
   Trained t;
-  TempDir dir;
-  ASSERT_OK(parsnets_model_save(t.model.get(), (dir / "m").c_str()));
-  const Model cpp = load_model(dir / "m");
+  const TempDir dir;
+  const Model cpp = in_cpp(t.model.get());
   ThreadPool pool(1);
   parsnets_export_options options = PARSNETS_EXPORT_OPTIONS_INIT;
   options.precision = PARSNETS_FLOAT16;
   options.rank = 4;
   parsnets_device* made = nullptr;
-  parsnets_export_result result{};
-  result.size = sizeof result;
+  auto result = sized<parsnets_export_result>();
   ASSERT_OK(parsnets_export(t.model.get(), nullptr, &options, 1, nullptr, nullptr, &made, &result));
   const DeviceHandle device(made);
   EXPECT_EQ(result.precision, PARSNETS_FLOAT16);
@@ -74,10 +74,7 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
 
   const auto file = dir / "m.pnrt";
   ASSERT_OK(parsnets_device_save(device.get(), file.c_str()));
-  parsnets_device* read = nullptr;
-  ASSERT_OK(parsnets_device_load(file.c_str(), &read));
-  const DeviceHandle again(read);
-  EXPECT_EQ(device_info_of(again.get()).bytes, info.bytes);
+  EXPECT_EQ(device_info_of(device_from(file).get()).bytes, info.bytes);
   ASSERT_OK(parsnets_device_save_header(device.get(), (dir / "m.h").c_str(), "small"));
   EXPECT_TRUE(same_bytes(read_text_file(dir / "m.h"), c_header(expected.bytes(), "small")));
   EXPECT_EQ(parsnets_device_save_header(device.get(), (dir / "n.h").c_str(), "two words"), PARSNETS_USAGE);
@@ -86,8 +83,7 @@ TEST(CApiDevice, TheFileIsThatOfCpp) {
 TEST(CApiDevice, WithDataTheCostIsMeasured) {
   Trained t;
   parsnets_device* made = nullptr;
-  parsnets_export_result result{};
-  result.size = sizeof result;
+  auto result = sized<parsnets_export_result>();
   parsnets_export_options options = PARSNETS_EXPORT_OPTIONS_INIT;
   options.max_drop = 5;  // a single sample is almost a point here
   ASSERT_OK(parsnets_export(t.model.get(), t.data.get(), &options, 2, nullptr, nullptr, &made, &result));
@@ -96,8 +92,7 @@ TEST(CApiDevice, WithDataTheCostIsMeasured) {
   EXPECT_EQ(result.has_validation, 1);
   EXPECT_GT(result.zsl_before, 0);
   EXPECT_NEAR(result.zsl_after, result.zsl_before, 5);
-  parsnets_evaluation of_model{}, of_device{};
-  of_model.size = of_device.size = sizeof of_model;
+  auto of_model = sized<parsnets_evaluation>(), of_device = sized<parsnets_evaluation>();
   ASSERT_OK(parsnets_evaluate(t.model.get(), t.data.get(), 1, nullptr, nullptr, &of_model));
   ASSERT_OK(parsnets_device_evaluate(device.get(), t.data.get(), 1, nullptr, nullptr, &of_device));
   EXPECT_GT(of_device.h, 0);
@@ -129,16 +124,13 @@ TEST(CApiDevice, ImpossibleRequestsAreRefused) {
 
 TEST(CApiDevice, TellsTheSourceOfFeatures) {
   Trained t;
-  TempDir dir;
-  ASSERT_OK(parsnets_model_save(t.model.get(), (dir / "m").c_str()));
-  Model model = load_model(dir / "m");
+  const TempDir dir;
+  Model model = in_cpp(t.model.get());
   model.record.data.source = FeatureSource{"n\xff.onnx", std::string(64, 'b'), "out", {}, 7};
   ThreadPool pool(1);
   const auto bytes = device_file(model, Precision::int8, 0, pool);
   write_text_file(dir / "m.pnrt", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  parsnets_device* read = nullptr;
-  ASSERT_OK(parsnets_device_load((dir / "m.pnrt").c_str(), &read));
-  const DeviceHandle device(read);
+  const DeviceHandle device = device_from(dir / "m.pnrt");
   const auto info = device_info_of(device.get());
   ASSERT_NE(info.source, nullptr);
   const auto source = nlohmann::json::parse(info.source);

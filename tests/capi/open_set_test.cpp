@@ -22,6 +22,12 @@ struct Judged {
   std::vector<Evidence> evidence;
 };
 
+parsnets_open_set open_set_of(const parsnets_model* model) {
+  auto found = sized<parsnets_open_set>();
+  EXPECT_OK(parsnets_model_get_open_set(model, &found));
+  return found;
+}
+
 /// A model whose rejection is the score of the best class, with the median of the samples as threshold; evidence of the
 /// longest tenth of the samples is out of range. Read by the C ABI and by C++.
 struct ModelAndData {
@@ -34,9 +40,7 @@ struct ModelAndData {
   MatrixView<const float> x = small.data.features.view();
 
   ModelAndData() {
-    const std::string file = (dir / "m.safetensors").string();
-    EXPECT_OK(parsnets_model_save(plain.get(), file.c_str()));
-    Model model = load_model(file);
+    Model model = in_cpp(plain.get());
     const Judged judged(model, x, Ranking(model));
     std::vector<float> scores, lengths;
     for (const auto& one : judged.evidence) {
@@ -53,6 +57,7 @@ struct ModelAndData {
     rejection.range[1].fill(1e6f);
     const auto length = std::ranges::find(Evidence::kNames, "length") - Evidence::kNames.begin();
     rejection.range[1][static_cast<std::size_t>(length)] = lengths[lengths.size() * 9 / 10];
+    const std::string file = (dir / "m.safetensors").string();
     save_model(model, file);
     c = loaded(file);
     cpp = load_model(file);
@@ -111,22 +116,19 @@ TEST(CApiOpenSet, OutputsButTheClassesMayBeLeftOut) {
 
 TEST(CApiOpenSet, AModelTellsWhetherItIsCalibrated) {
   const ModelAndData pair;
-  parsnets_open_set found{};
-  found.size = sizeof found;
-  ASSERT_OK(parsnets_model_get_open_set(pair.plain.get(), &found));
+  parsnets_open_set found = open_set_of(pair.plain.get());
   EXPECT_EQ(found.has_rejection, 0);
   EXPECT_EQ(found.has_sets, 0);
   EXPECT_EQ(found.false_accept, 0);
-  ASSERT_OK(parsnets_model_get_open_set(clone_of(pair.c.get()).get(), &found));
+  found = open_set_of(clone_of(pair.c.get()).get());
   EXPECT_EQ(found.has_rejection, 1);
   EXPECT_EQ(found.has_sets, 0);
   EXPECT_EQ(found.false_accept, 0.1);
   EXPECT_EQ(found.samples, 0u) << "no record";
   std::int32_t best = 0;
-  EXPECT_EQ(parsnets_predict_known(pair.plain.get(), pair.x.data(), 1, pair.x.cols(), nullptr, 0, 1, &best, nullptr,
-                                   nullptr, nullptr),
-            PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  EXPECT_TRUE(fails(parsnets_predict_known(pair.plain.get(), pair.x.data(), 1, pair.x.cols(), nullptr, 0, 1, &best,
+                                           nullptr, nullptr, nullptr),
+                    PARSNETS_USAGE, "calibrate"));
   EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
 }
 
@@ -145,10 +147,7 @@ TEST(CApiOpenSet, CalibrationIsThatOfTheOptionOfTraining) {
   };
   ASSERT_OK(parsnets_model_calibrate_open_set(model.get(), data.get(), &options, 2, count, &steps));
   EXPECT_GT(steps, 0u);
-  parsnets_open_set found{}, expected{};
-  found.size = expected.size = sizeof found;
-  ASSERT_OK(parsnets_model_get_open_set(model.get(), &found));
-  ASSERT_OK(parsnets_model_get_open_set(at_once.get(), &expected));
+  const auto found = open_set_of(model.get()), expected = open_set_of(at_once.get());
   EXPECT_EQ(found.has_rejection, 1);
   EXPECT_EQ(found.has_sets, 1);
   EXPECT_EQ(found.false_accept, 0.2);
@@ -173,24 +172,19 @@ TEST(CApiOpenSet, CalibrationIsThatOfTheOptionOfTraining) {
 }
 
 TEST(CApiOpenSet, SetsAreThoseOfCpp) {
-  const SmallArrays small;
-  const auto data = small.handle();
-  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}});
-  const TempDir dir;
-  const std::string file = (dir / "m.safetensors").string();
-  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
-  const Model cpp = load_model(file);
+  const SmallModel s({{"method", "ridge"}, {"false-accept", "0.2"}});
+  const Model cpp = in_cpp(s.model.get());
   const Ranking ranking(cpp);
   ThreadPool pool(1);
-  const Matrix<float> scores = cpp.scores(small.data.features.view(), pool);
+  const Matrix<float> scores = cpp.scores(s.small.data.features.view(), pool);
   const std::size_t n = scores.rows(), c = scores.cols();
   std::vector<std::int32_t> members(n * c);
   std::vector<std::size_t> counts(n);
   std::size_t smaller = 0;
   for (const double coverage : {0.5, 0.95})
     for (const std::uint32_t threads : {1u, 3u}) {
-      ASSERT_OK(parsnets_predict_sets(model.get(), small.arrays.features, n, small.arrays.dimensions, coverage, threads,
-                                      members.data(), counts.data(), c));
+      ASSERT_OK(parsnets_predict_sets(s.model.get(), s.small.arrays.features, n, s.small.arrays.dimensions, coverage,
+                                      threads, members.data(), counts.data(), c));
       const auto thresholds = cpp.sets.thresholds(coverage, cpp.classes.seen);
       std::size_t all = 0;
       for (std::size_t i = 0; i < n; ++i) {
@@ -207,32 +201,25 @@ TEST(CApiOpenSet, SetsAreThoseOfCpp) {
         EXPECT_GT(all, smaller);
     }
   const auto predict = [&](const parsnets_model* which, double coverage, std::size_t classes) {
-    return parsnets_predict_sets(which, small.arrays.features, 1, small.arrays.dimensions, coverage, 1, members.data(),
-                                 counts.data(), classes);
+    return parsnets_predict_sets(which, s.small.arrays.features, 1, s.small.arrays.dimensions, coverage, 1,
+                                 members.data(), counts.data(), classes);
   };
-  EXPECT_EQ(predict(model.get(), 1, c), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("coverage")) << parsnets_last_error();
-  EXPECT_EQ(predict(model.get(), 0.9, c - 1), PARSNETS_BAD_INPUT);
-  EXPECT_EQ(predict(trained(data.get()).get(), 0.9, c), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  EXPECT_TRUE(fails(predict(s.model.get(), 1, c), PARSNETS_USAGE, "coverage"));
+  EXPECT_EQ(predict(s.model.get(), 0.9, c - 1), PARSNETS_BAD_INPUT);
+  EXPECT_TRUE(fails(predict(trained(s.data.get()).get(), 0.9, c), PARSNETS_USAGE, "calibrate"));
 }
 
 TEST(CApiOpenSet, EvaluationIsThatOfCpp) {
-  const SmallArrays small;
-  const auto data = small.handle();
-  const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}});
-  const TempDir dir;
-  const std::string file = (dir / "m.safetensors").string();
-  ASSERT_OK(parsnets_model_save(model.get(), file.c_str()));
-  const auto unseen = small.data.unseen_classes();
-  const std::string left_out = small.data.class_names[static_cast<std::size_t>(unseen[0])];
+  const SmallModel s({{"method", "ridge"}, {"false-accept", "0.2"}});
+  const auto unseen = s.small.data.unseen_classes();
+  const std::string left_out = s.small.data.class_names[static_cast<std::size_t>(unseen[0])];
   for (const bool chosen : {false, true}) {
     OpenSetEvaluationOptions wanted;
     wanted.inputs = 50;
     wanted.seed = 3;
     if (chosen) wanted.unknown_classes = {left_out};
     ThreadPool pool(1);
-    const OpenSetEvaluation expected = evaluate_open_set(load_model(file), small.data, wanted, pool);
+    const OpenSetEvaluation expected = evaluate_open_set(in_cpp(s.model.get()), s.small.data, wanted, pool);
     parsnets_no_class_inputs no_class[16];
     std::size_t kinds = 0;
     const char* name = left_out.c_str();
@@ -244,9 +231,8 @@ TEST(CApiOpenSet, EvaluationIsThatOfCpp) {
     options.no_class = no_class;
     options.no_class_capacity = 16;
     options.no_class_count = &kinds;
-    parsnets_open_set_evaluation found{};
-    found.size = sizeof found;
-    ASSERT_OK(parsnets_evaluate_open_set(model.get(), data.get(), &options, 2, nullptr, nullptr, &found));
+    auto found = sized<parsnets_open_set_evaluation>();
+    ASSERT_OK(parsnets_evaluate_open_set(s.model.get(), s.data.get(), &options, 2, nullptr, nullptr, &found));
     EXPECT_EQ(found.turns, chosen ? 1u : 2u);
     EXPECT_EQ(found.unknown.samples, expected.unknown.samples);
     EXPECT_EQ(found.unknown.accepted, expected.unknown.accepted);
@@ -262,11 +248,11 @@ TEST(CApiOpenSet, EvaluationIsThatOfCpp) {
       EXPECT_EQ(no_class[i].rejected, expected.no_class[i].rejected);
     }
     options.no_class_capacity = 1;
-    EXPECT_EQ(parsnets_evaluate_open_set(model.get(), data.get(), &options, 1, nullptr, nullptr, &found),
+    EXPECT_EQ(parsnets_evaluate_open_set(s.model.get(), s.data.get(), &options, 1, nullptr, nullptr, &found),
               PARSNETS_USAGE);
-    EXPECT_EQ(parsnets_evaluate_open_set(trained(data.get()).get(), data.get(), nullptr, 1, nullptr, nullptr, &found),
-              PARSNETS_USAGE);
-    EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+    EXPECT_TRUE(fails(
+        parsnets_evaluate_open_set(trained(s.data.get()).get(), s.data.get(), nullptr, 1, nullptr, nullptr, &found),
+        PARSNETS_USAGE, "calibrate"));
   }
 }
 
@@ -281,8 +267,7 @@ TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
   const parsnets_open_set_options defaults = PARSNETS_OPEN_SET_OPTIONS_INIT;
   auto wrong = defaults;
   wrong.false_accept = 1;
-  EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
+  EXPECT_TRUE(fails(calibrate(*model, data.get(), wrong), PARSNETS_USAGE, "'false-accept'"));
   wrong = defaults;
   wrong.reserved = 1;
   EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
@@ -290,9 +275,7 @@ TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
   EXPECT_EQ(calibrate(*model, another.get(), defaults), PARSNETS_BAD_INPUT);
   EXPECT_EQ(calibrate(*model, data.get(), defaults, [](const parsnets_progress*, void*) { return 1; }),
             PARSNETS_CANCELLED);
-  parsnets_open_set found{};
-  found.size = sizeof found;
-  ASSERT_OK(parsnets_model_get_open_set(model.get(), &found));
+  const auto found = open_set_of(model.get());
   EXPECT_EQ(found.has_rejection, 0);
   EXPECT_EQ(found.has_sets, 0);
 }

@@ -60,23 +60,20 @@ TEST(CApiOptions, ThatTheMethodDoesNotHaveAreRefusedByTraining) {
   const auto data = small.handle();
   const auto first = handle_with({{"c", "0.5"}});
   parsnets_model* model = nullptr;
-  EXPECT_EQ(parsnets_train(data.get(), first.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("does not have 'c'")) << parsnets_last_error();
+  EXPECT_TRUE(
+      fails(parsnets_train(data.get(), first.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE, "does not have 'c'"));
   EXPECT_EQ(model, nullptr);
 }
 
 TEST(CApiOptions, ImpossibleOnesAreRefusedAndChangeNothing) {
   const auto options = handle_with({});
   const auto before = description_of(options.get()), values = values_of(options.get());
-  EXPECT_EQ(parsnets_options_set(options.get(), "lamda", "3"), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("lamda"));
-  EXPECT_EQ(parsnets_options_set(options.get(), "data", "folder"), PARSNETS_USAGE) << "not an option of training";
-  EXPECT_EQ(parsnets_options_set(options.get(), "lambda", "-1"), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("1e-09") && last_error_has("'-1'")) << parsnets_last_error();
-  EXPECT_EQ(parsnets_options_set(options.get(), "lambda", "nan"), PARSNETS_USAGE);
-  EXPECT_EQ(parsnets_options_set(options.get(), "lambda", ""), PARSNETS_USAGE);
-  EXPECT_EQ(parsnets_options_set(options.get(), "method", "magic"), PARSNETS_USAGE);
-  EXPECT_EQ(parsnets_options_set(options.get(), "search", "yes"), PARSNETS_USAGE);
+  EXPECT_TRUE(fails(parsnets_options_set(options.get(), "lamda", "3"), PARSNETS_USAGE, "lamda"));
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"data", "folder"}, {"lambda", "nan"}, {"lambda", ""}, {"method", "magic"}, {"search", "yes"}})
+    EXPECT_EQ(parsnets_options_set(options.get(), name, value), PARSNETS_USAGE) << name << " " << value;
+  EXPECT_TRUE(fails(parsnets_options_set(options.get(), "lambda", "-1"), PARSNETS_USAGE, "1e-09"));
+  EXPECT_TRUE(last_error_has("'-1'")) << parsnets_last_error();
   EXPECT_EQ(parsnets_options_set(options.get(), "grid", "\xff"), PARSNETS_BAD_INPUT)
       << "could not be told back as JSON";
   EXPECT_EQ(description_of(options.get()), before);

@@ -9,10 +9,7 @@ namespace parsnets::test {
 
 namespace {
 
-struct Runs {
-  SmallArrays small;
-  DatasetHandle data = small.handle();
-  ModelHandle model = trained(data.get());
+struct Runs : SmallModel {
   parsnets_report_run run{sizeof run, "ridge", model.get(), nullptr, nullptr, 0};
   const parsnets_report_run* list[1] = {&run};
   TempDir dir;

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "parsnets/model.hpp"
 #include "parsnets/parsnets.h"
 #include "small_training.hpp"
+#include "temp_dir.hpp"
 
 namespace parsnets::test {
 
@@ -63,25 +65,44 @@ struct SmallArrays {
   parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
 };
 
-inline OptionsHandle handle_with(const std::vector<std::pair<std::string, std::string>>& values) {
+/// Options of training by name.
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+inline OptionsHandle handle_with(const Options& values) {
   parsnets_options* made = nullptr;
   EXPECT_OK(parsnets_options_create(&made));
   for (const auto& [name, value] : values) EXPECT_OK(parsnets_options_set(made, name.c_str(), value.c_str()));
   return OptionsHandle(made);
 }
 
-inline ModelHandle trained(const parsnets_dataset* data,
-                           const std::vector<std::pair<std::string, std::string>>& options = {{"method", "ridge"}},
+inline ModelHandle trained(const parsnets_dataset* data, const Options& options = {{"method", "ridge"}},
                            std::uint32_t threads = 1) {
   parsnets_model* model = nullptr;
   EXPECT_OK(parsnets_train(data, handle_with(options).get(), threads, nullptr, nullptr, &model));
   return ModelHandle(model);
 }
 
+/// A small data set and a model of it.
+struct SmallModel {
+  explicit SmallModel(const Options& options = {{"method", "ridge"}}) : model(trained(data.get(), options)) {}
+
+  SmallArrays small;
+  DatasetHandle data = small.handle();
+  ModelHandle model;
+};
+
 inline ModelHandle loaded(const std::string& file) {
   parsnets_model* model = nullptr;
   EXPECT_OK(parsnets_model_load(file.c_str(), &model));
   return ModelHandle(model);
+}
+
+/// The same model in C++.
+inline Model in_cpp(const parsnets_model* model) {
+  const TempDir dir;
+  const std::string file = (dir / "m.safetensors").string();
+  EXPECT_OK(parsnets_model_save(model, file.c_str()));
+  return load_model(file);
 }
 
 inline ModelHandle clone_of(const parsnets_model* model) {
@@ -96,22 +117,41 @@ inline DeviceHandle exported_from(const parsnets_model* model) {
   return DeviceHandle(device);
 }
 
+/// A struct of this version, all zero.
+template <class Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof made;
+  return made;
+}
+
 inline parsnets_model_info info_of(const parsnets_model* model) {
-  parsnets_model_info info{};
-  info.size = sizeof info;
+  auto info = sized<parsnets_model_info>();
   EXPECT_OK(parsnets_model_get_info(model, &info));
   return info;
 }
 
 inline parsnets_dataset_info info_of(const parsnets_dataset* data) {
-  parsnets_dataset_info info{};
-  info.size = sizeof info;
+  auto info = sized<parsnets_dataset_info>();
   EXPECT_OK(parsnets_dataset_get_info(data, &info));
   return info;
 }
 
+inline std::vector<std::int32_t> list_of(const parsnets_dataset* data, std::int32_t list) {
+  const std::int32_t* samples = nullptr;
+  std::size_t count = 0;
+  EXPECT_OK(parsnets_dataset_split(data, list, &samples, &count));
+  return {samples, samples + count};
+}
+
 inline bool last_error_has(const std::string& text) {
   return std::string(parsnets_last_error()).find(text) != std::string::npos;
+}
+
+/// Whether a call failed as expected, with a message that has this text.
+inline testing::AssertionResult fails(parsnets_status found, parsnets_status expected, const std::string& text) {
+  if (found == expected && last_error_has(text)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "status " << found << ", " << parsnets_last_error();
 }
 
 }  // namespace parsnets::test

@@ -13,13 +13,10 @@ namespace parsnets::test {
 
 namespace {
 
-struct Everything {
-  SmallArrays arrays;
-  DatasetHandle data = arrays.handle();
+struct Everything : SmallModel {
   OptionsHandle options = handle_with({{"method", "ridge"}});
-  ModelHandle model = trained(data.get());
   parsnets_model_info info = info_of(model.get());
-  const float* x = arrays.arrays.features;
+  const float* x = small.arrays.features;
   std::size_t d = info.dimensions, c = info.classes, m = info.attributes;
   std::vector<float> out = std::vector<float>(std::max(c, m));
 };
@@ -31,10 +28,8 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   parsnets_dataset* data = nullptr;
   parsnets_options* options = nullptr;
   parsnets_model* model = nullptr;
-  parsnets_explanation why{};
-  why.size = sizeof why;
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
+  auto why = sized<parsnets_explanation>();
+  auto figures = sized<parsnets_evaluation>();
   const char* text = nullptr;
   const std::int32_t* list = nullptr;
   std::size_t count = 0;
@@ -52,7 +47,7 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
       parsnets_dataset_load(nullptr, nullptr, nullptr, nullptr, &data),
       parsnets_dataset_load("folder", nullptr, nullptr, nullptr, nullptr),
       parsnets_dataset_from_arrays(nullptr, &data),
-      parsnets_dataset_from_arrays(&e.arrays.arrays, nullptr),
+      parsnets_dataset_from_arrays(&e.small.arrays, nullptr),
       parsnets_dataset_get_info(nullptr, nullptr),
       parsnets_dataset_get_info(d, nullptr),
       parsnets_dataset_class_name(nullptr, 0, &text),
@@ -183,20 +178,20 @@ TEST(CApiStatus, StructsOfOlderAndNewerHeadersWork) {
   for (const auto value : newer.unknown) EXPECT_EQ(value, 0u);
 
   // Input: what an older struct lacks has its default, whatever lies behind it in memory.
-  parsnets_arrays older = e.arrays.arrays;
+  parsnets_arrays older = e.small.arrays;
   older.size = offsetof(parsnets_arrays, name);
   older.name = reinterpret_cast<const char*>(1);
   older.test = reinterpret_cast<const std::uint8_t*>(1);
   parsnets_dataset* data = nullptr;
   ASSERT_OK(parsnets_dataset_from_arrays(&older, &data));
   EXPECT_STREQ(info_of(data).name, "arrays");
-  EXPECT_EQ(info_of(data).trainval, e.arrays.arrays.samples);
+  EXPECT_EQ(info_of(data).trainval, e.small.arrays.samples);
   parsnets_dataset_free(data);
   // Newer input: a field that this version does not know must not have been set.
   struct NewerArrays {
     parsnets_arrays known;
     std::size_t unknown;
-  } more{e.arrays.arrays, 0};
+  } more{e.small.arrays, 0};
   more.known.size = sizeof more;
   ASSERT_OK(parsnets_dataset_from_arrays(&more.known, &data));
   parsnets_dataset_free(data);
@@ -212,7 +207,7 @@ TEST(CApiStatus, ImpossibleStructSizesAreRefused) {
     parsnets_dataset_info data_info{};
     parsnets_explanation why{};
     parsnets_evaluation figures{};
-    parsnets_arrays arrays = e.arrays.arrays;
+    parsnets_arrays arrays = e.small.arrays;
     parsnets_load_options load = PARSNETS_LOAD_OPTIONS_INIT;
     info.size = data_info.size = why.size = figures.size = arrays.size = load.size = size;
     parsnets_dataset* data = nullptr;

@@ -41,9 +41,14 @@ std::size_t threads_now() {
   return count;
 }
 
+parsnets_status evaluate_by(const parsnets_evaluate_options& options, const ModelHandle& model,
+                            const DatasetHandle& data, parsnets_evaluation& figures) {
+  return parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
+                                        nullptr, 0, &options);
+}
+
 parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_dataset* data) {
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
+  auto figures = sized<parsnets_evaluation>();
   EXPECT_OK(parsnets_evaluate(model, data, 1, nullptr, nullptr, &figures));
   return figures;
 }
@@ -53,7 +58,7 @@ parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_datase
 TEST(CApiTraining, GivesTheBytesOfTheCommandLine) {
   TempDir dir;
   const std::string mine = (dir / "c.safetensors").string(), cli = (dir / "cli.safetensors").string();
-  const std::vector<std::vector<std::pair<std::string, std::string>>> cases{
+  const std::vector<Options> cases{
       {{"method", "ridge"}}, {}, {{"method", "ridge"}, {"search", "grid"}, {"lambda", "3"}, {"seed", "7"}}};
   for (const auto& options : cases) {
     std::vector<std::string> arguments{"train", "--data", kDemo, "--out", cli, "--quiet"};
@@ -108,15 +113,11 @@ TEST(CApiTraining, TheCurveGoesThroughTheResultsAtGamma) {
   const auto model = trained(data.get());
   std::vector<double> curve(3 * 2401);
   std::size_t points = 0;
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
+  auto figures = sized<parsnets_evaluation>();
   parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
   options.curve = curve.data();
   options.curve_capacity = curve.size() / 3;
-  const auto evaluate = [&] {
-    return parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
-                                          nullptr, 0, &options);
-  };
+  const auto evaluate = [&] { return evaluate_by(options, model, data, figures); };
   EXPECT_EQ(evaluate(), PARSNETS_USAGE) << "no room for the number of points";
   options.curve_points = &points;
   ASSERT_OK(evaluate());
@@ -133,29 +134,24 @@ TEST(CApiTraining, TheCurveGoesThroughTheResultsAtGamma) {
   EXPECT_EQ(curve[3 * at + 2], figures.s);
   EXPECT_NEAR(area, figures.ausuc, 1e-9);
   options.curve_capacity = points - 1;
-  EXPECT_EQ(evaluate(), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("curve_capacity"));
+  EXPECT_TRUE(fails(evaluate(), PARSNETS_USAGE, "curve_capacity"));
 }
 
 TEST(CApiTraining, SetsAndReliabilityAreMeasuredOnTestSamples) {
   const auto data = demo();
   const auto model = trained(data.get(), {{"method", "ridge"}, {"false-accept", "0.2"}}), plain = trained(data.get());
   const auto info = info_of(data.get());
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
+  auto figures = sized<parsnets_evaluation>();
   const double coverages[] = {0.6, 0.95};
   double sets[8], reliability[2][PARSNETS_RELIABILITY_BINS][3];
   parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
   options.coverages = coverages;
   options.coverage_count = 2;
   options.reliability = &reliability[0][0][0];
-  const auto evaluate = [&](const parsnets_model* which) {
-    return parsnets_evaluate_with_options(which, data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr, nullptr,
-                                          0, &options);
-  };
-  EXPECT_EQ(evaluate(model.get()), PARSNETS_USAGE) << "no room for the sets";
+  const auto evaluate = [&](const ModelHandle& which) { return evaluate_by(options, which, data, figures); };
+  EXPECT_EQ(evaluate(model), PARSNETS_USAGE) << "no room for the sets";
   options.sets = sets;
-  ASSERT_OK(evaluate(model.get()));
+  ASSERT_OK(evaluate(model));
   const double expected_ece[] = {figures.seen_ece, figures.unseen_ece};
   const std::size_t samples[] = {info.test_seen, info.test_unseen};
   for (const std::size_t side : {0u, 1u}) {
@@ -171,24 +167,22 @@ TEST(CApiTraining, SetsAndReliabilityAreMeasuredOnTestSamples) {
   std::vector<std::int32_t> members(info.classes);
   for (const std::size_t k : {0u, 1u})
     for (const std::size_t side : {0u, 1u}) {
-      const std::int32_t* rows = nullptr;
-      std::size_t count = 0, covered = 0, size = 0, all = 0;
-      ASSERT_OK(parsnets_dataset_split(data.get(), side == 0 ? PARSNETS_SPLIT_TEST_SEEN : PARSNETS_SPLIT_TEST_UNSEEN,
-                                       &rows, &count));
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto row = static_cast<std::size_t>(rows[i]);
+      const auto rows = list_of(data.get(), side == 0 ? PARSNETS_SPLIT_TEST_SEEN : PARSNETS_SPLIT_TEST_UNSEEN);
+      const auto count = static_cast<double>(rows.size());
+      std::size_t covered = 0, size = 0, all = 0;
+      for (const auto sample : rows) {
+        const auto row = static_cast<std::size_t>(sample);
         ASSERT_OK(parsnets_predict_sets(model.get(), info.features + row * info.dimensions, 1, info.dimensions,
                                         coverages[k], 1, members.data(), &size, info.classes));
         covered += static_cast<std::size_t>(std::count(members.begin(), members.end(), info.labels[row]));
         all += size;
       }
-      EXPECT_NEAR(sets[4 * k + 2 * side], 100.0 * static_cast<double>(covered) / static_cast<double>(count), 1e-9);
-      EXPECT_NEAR(sets[4 * k + 2 * side + 1], static_cast<double>(all) / static_cast<double>(count), 1e-9);
+      EXPECT_NEAR(sets[4 * k + 2 * side], 100.0 * static_cast<double>(covered) / count, 1e-9);
+      EXPECT_NEAR(sets[4 * k + 2 * side + 1], static_cast<double>(all) / count, 1e-9);
     }
-  EXPECT_EQ(evaluate(plain.get()), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("calibrate")) << parsnets_last_error();
+  EXPECT_TRUE(fails(evaluate(plain), PARSNETS_USAGE, "calibrate"));
   options.coverages = nullptr;
-  EXPECT_OK(evaluate(plain.get()));
+  EXPECT_OK(evaluate(plain));
 }
 
 TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
@@ -201,20 +195,15 @@ TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
         ++moved <= 2)
       small.test[static_cast<std::size_t>(s)] = 1;
   const auto data = small.handle();
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
-  EXPECT_EQ(parsnets_evaluate(model.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
-  EXPECT_NE(std::string(parsnets_last_error()).find("found 2 of"), std::string::npos) << parsnets_last_error();
+  auto figures = sized<parsnets_evaluation>();
+  EXPECT_TRUE(fails(parsnets_evaluate(model.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT,
+                    "found 2 of"));
   parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
   options.allow_trained_samples = 1;
-  EXPECT_OK(parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
-                                           nullptr, 0, &options));
+  EXPECT_OK(evaluate_by(options, model, data, figures));
   EXPECT_EQ(figures.trained_samples, 2);
   options.reserved = 1;
-  EXPECT_EQ(parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
-                                           nullptr, 0, &options),
-            PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("reserved"));
+  EXPECT_TRUE(fails(evaluate_by(options, model, data, figures), PARSNETS_USAGE, "reserved"));
 }
 
 TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
@@ -223,10 +212,7 @@ TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
   std::vector<const char*> names(info.classes);
   for (std::size_t c = 0; c < info.classes; ++c) ASSERT_OK(parsnets_dataset_class_name(folder.get(), c, &names[c]));
   std::vector<std::uint8_t> test(info.samples, 1);
-  const std::int32_t* trainval = nullptr;
-  std::size_t count = 0;
-  ASSERT_OK(parsnets_dataset_split(folder.get(), PARSNETS_SPLIT_TRAINVAL, &trainval, &count));
-  for (std::size_t i = 0; i < count; ++i) test[static_cast<std::size_t>(trainval[i])] = 0;
+  for (const auto sample : list_of(folder.get(), PARSNETS_SPLIT_TRAINVAL)) test[static_cast<std::size_t>(sample)] = 0;
   parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
   arrays.samples = info.samples;
   arrays.dimensions = info.dimensions;
@@ -241,7 +227,7 @@ TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
   parsnets_dataset* made = nullptr;
   ASSERT_OK(parsnets_dataset_from_arrays(&arrays, &made));
   const DatasetHandle data(made);
-  const std::vector<std::pair<std::string, std::string>> options{{"method", "ridge"}, {"calibrate", "false"}};
+  const Options options{{"method", "ridge"}, {"calibrate", "false"}};
   const auto of_folder = evaluated(trained(folder.get(), options).get(), folder.get()),
              of_arrays = evaluated(trained(data.get(), options).get(), data.get());
   EXPECT_EQ(of_arrays.zsl_top1_per_class, of_folder.zsl_top1_per_class);
@@ -272,29 +258,25 @@ TEST(CApiTraining, TheProgressFunctionSeesTheWorkAndCancelsIt) {
     EXPECT_EQ(some.calls, stop_at) << "asked no more";
     EXPECT_EQ(model, nullptr);
   }
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
+  auto figures = sized<parsnets_evaluation>();
   Watch first{0, 1};
   EXPECT_EQ(parsnets_evaluate(kept.get(), data.get(), 1, watch, &first, &figures), PARSNETS_CANCELLED);
 }
 
 TEST(CApiTraining, OneThreadStartsNone) {
-  struct Count {
-    std::size_t most = 0;
-  };
   const auto count = [](const parsnets_progress*, void* user) {
-    auto& c = *static_cast<Count*>(user);
-    c.most = std::max(c.most, threads_now());
+    auto& most = *static_cast<std::size_t*>(user);
+    most = std::max(most, threads_now());
     return 0;
   };
   const auto data = demo();
   const auto options = handle_with({});
   const auto most_with = [&](std::uint32_t threads) {
-    Count counted;
+    std::size_t most = 0;
     parsnets_model* model = nullptr;
-    EXPECT_OK(parsnets_train(data.get(), options.get(), threads, count, &counted, &model));
+    EXPECT_OK(parsnets_train(data.get(), options.get(), threads, count, &most, &model));
     parsnets_model_free(model);
-    return counted.most;
+    return most;
   };
   std::thread([] {}).join();  // what a sanitizer starts with the first thread is there from now on
   const std::size_t before = threads_now();
@@ -308,33 +290,29 @@ TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
   const auto data = small.handle();
   parsnets_model* model = nullptr;
   const auto impossible = handle_with({{"method", "scln"}, {"networks", "4"}, {"active", "5"}, {"encoding", "24"}});
-  EXPECT_EQ(parsnets_train(data.get(), impossible.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE);
-  EXPECT_TRUE(last_error_has("active"));
+  EXPECT_TRUE(
+      fails(parsnets_train(data.get(), impossible.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE, "active"));
   small.arrays.test = nullptr;
   const auto untested = small.handle();
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
+  auto figures = sized<parsnets_evaluation>();
   EXPECT_EQ(parsnets_evaluate(trained(data.get()).get(), untested.get(), 1, nullptr, nullptr, &figures),
             PARSNETS_BAD_INPUT);
   const auto model_without = trained(data.get());
   ASSERT_OK(parsnets_model_remove_class(model_without.get(),
                                         small.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
-  EXPECT_EQ(parsnets_evaluate(model_without.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
-  EXPECT_TRUE(last_error_has("class"));
+  EXPECT_TRUE(fails(parsnets_evaluate(model_without.get(), data.get(), 1, nullptr, nullptr, &figures),
+                    PARSNETS_BAD_INPUT, "class"));
 }
 
 TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
-  SmallArrays small;
-  const auto data = small.handle();
-  const auto model = trained(data.get());
-  const std::size_t c = small.arrays.classes;
+  const SmallModel s;
+  const std::size_t c = s.small.arrays.classes;
   std::vector<double> zsl(c), gzsl(c);
   std::vector<std::uint32_t> confusion(c * c);
-  parsnets_evaluation figures{};
-  figures.size = sizeof figures;
-  ASSERT_OK(parsnets_evaluate_classes(model.get(), data.get(), 1, nullptr, nullptr, &figures, zsl.data(), gzsl.data(),
-                                      confusion.data(), c));
-  const auto seen = info_of(model.get()).seen;
+  auto figures = sized<parsnets_evaluation>();
+  ASSERT_OK(parsnets_evaluate_classes(s.model.get(), s.data.get(), 1, nullptr, nullptr, &figures, zsl.data(),
+                                      gzsl.data(), confusion.data(), c));
+  const auto seen = info_of(s.model.get()).seen;
   double sum[2] = {0, 0}, count[2] = {0, 0}, zsl_sum = 0;
   std::size_t samples = 0;
   for (std::size_t k = 0; k < c; ++k) {
@@ -350,8 +328,8 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
   EXPECT_NEAR(sum[0] / count[0], figures.u, 1e-9);
   EXPECT_NEAR(sum[1] / count[1], figures.s, 1e-9);
   EXPECT_NEAR(zsl_sum / count[0], figures.zsl_top1_per_class, 1e-9);
-  EXPECT_EQ(samples, small.data.split.test_seen.size() + small.data.split.test_unseen.size());
-  EXPECT_EQ(parsnets_evaluate_classes(model.get(), data.get(), 1, nullptr, nullptr, &figures, zsl.data(), nullptr,
+  EXPECT_EQ(samples, s.small.data.split.test_seen.size() + s.small.data.split.test_unseen.size());
+  EXPECT_EQ(parsnets_evaluate_classes(s.model.get(), s.data.get(), 1, nullptr, nullptr, &figures, zsl.data(), nullptr,
                                       nullptr, c - 1),
             PARSNETS_BAD_INPUT);
 }
@@ -359,8 +337,7 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
 namespace {
 
 parsnets_outcomes view_of(const Outcomes& o) {
-  parsnets_outcomes out{};
-  out.size = sizeof out;
+  auto out = sized<parsnets_outcomes>();
   out.unseen_labels = o.unseen_labels.data();
   out.seen_labels = o.seen_labels.data();
   out.zsl = o.zsl.data();
@@ -394,16 +371,14 @@ TEST(CApiUncertainty, GivesTheIntervalsAndComparisonsOfTheLibrary) {
   for (const auto* given : {static_cast<const parsnets_uncertainty_options*>(nullptr), &std::as_const(options)}) {
     if (given != nullptr) options.seed = 5, options.replicates = 100, options.draws = 50;
     const UncertaintyOptions same = given == nullptr ? UncertaintyOptions{} : UncertaintyOptions{100, 50, 5};
-    parsnets_intervals intervals{};
-    intervals.size = sizeof intervals;
+    auto intervals = sized<parsnets_intervals>();
     ASSERT_OK(parsnets_bootstrap_intervals(&first, given, 2, &intervals));
     const auto expected = bootstrap_intervals(a, pool, same);
     expect_same(intervals.zsl, expected.zsl);
     expect_same(intervals.u, expected.u);
     expect_same(intervals.s, expected.s);
     expect_same(intervals.h, expected.h);
-    parsnets_comparison comparison{};
-    comparison.size = sizeof comparison;
+    auto comparison = sized<parsnets_comparison>();
     ASSERT_OK(parsnets_compare_paired(&first, &second, given, 2, &comparison));
     const auto difference = compare_paired(a, b, pool, same);
     expect_same(comparison.zsl, difference.zsl);
@@ -419,8 +394,7 @@ TEST(CApiUncertainty, WithoutSeenSamplesThereIsZslAlone) {
   zsl.seen_samples = 0;
   zsl.seen_labels = nullptr;
   zsl.unseen = zsl.seen = nullptr;
-  parsnets_comparison comparison{};
-  comparison.size = sizeof comparison;
+  auto comparison = sized<parsnets_comparison>();
   ASSERT_OK(parsnets_compare_paired(&zsl, &zsl, nullptr, 1, &comparison));
   EXPECT_EQ(comparison.zsl.p, 1);
   EXPECT_EQ(comparison.h.p, 0);
@@ -428,17 +402,15 @@ TEST(CApiUncertainty, WithoutSeenSamplesThereIsZslAlone) {
 
 TEST(CApiUncertainty, RefusesWhatCannotBeCounted) {
   const auto a = random_outcomes(1, 4, 3, 0.6, 0.3);
-  parsnets_intervals intervals{};
-  intervals.size = sizeof intervals;
-  auto bad = view_of(a);
-  bad.zsl = nullptr;
-  EXPECT_EQ(parsnets_bootstrap_intervals(&bad, nullptr, 1, &intervals), PARSNETS_USAGE);
-  bad = view_of(a);
-  bad.reserved = 1;
-  EXPECT_EQ(parsnets_bootstrap_intervals(&bad, nullptr, 1, &intervals), PARSNETS_USAGE);
-  bad = view_of(a);
-  bad.runs = 0;
-  EXPECT_EQ(parsnets_bootstrap_intervals(&bad, nullptr, 1, &intervals), PARSNETS_BAD_INPUT);
+  auto intervals = sized<parsnets_intervals>();
+  const auto status = [&](auto change) {
+    auto bad = view_of(a);
+    change(bad);
+    return parsnets_bootstrap_intervals(&bad, nullptr, 1, &intervals);
+  };
+  EXPECT_EQ(status([](auto& bad) { bad.zsl = nullptr; }), PARSNETS_USAGE);
+  EXPECT_EQ(status([](auto& bad) { bad.reserved = 1; }), PARSNETS_USAGE);
+  EXPECT_EQ(status([](auto& bad) { bad.runs = 0; }), PARSNETS_BAD_INPUT);
   const auto good = view_of(a);
   parsnets_uncertainty_options options = PARSNETS_UNCERTAINTY_OPTIONS_INIT;
   options.replicates = 3;
@@ -446,8 +418,7 @@ TEST(CApiUncertainty, RefusesWhatCannotBeCounted) {
   EXPECT_EQ(parsnets_bootstrap_intervals(&good, nullptr, 1, nullptr), PARSNETS_USAGE);
   auto fewer = view_of(a);
   --fewer.unseen_samples;
-  parsnets_comparison comparison{};
-  comparison.size = sizeof comparison;
+  auto comparison = sized<parsnets_comparison>();
   EXPECT_EQ(parsnets_compare_paired(&good, &fewer, nullptr, 1, &comparison), PARSNETS_BAD_INPUT);
 }
 

@@ -56,11 +56,13 @@ void expect_orthonormal_rows(const Matrix<float>& w) {
     for (std::size_t j = 0; j <= i; ++j) ASSERT_NEAR(dot(w.row(i), w.row(j)), i == j ? 1 : 0, 1e-6) << i << ' ' << j;
 }
 
-EncoderOptions options_for(int h, EncoderMethod method, Rotation rotation = Rotation::random, std::uint64_t seed = 1) {
+constexpr bool kPrincipal = false, kRotated = true;  // axes
+
+EncoderOptions options_for(int h, EncoderMethod method, bool random_rotation = kRotated, std::uint64_t seed = 1) {
   EncoderOptions options;
   options.dimensions = h;
   options.method = method;
-  options.rotation = rotation;
+  options.random_rotation = random_rotation;
   options.seed = seed;
   return options;
 }
@@ -81,7 +83,7 @@ TEST(Encoder, TheExactFitReachesTheErrorOfTheSingularValueDecomposition) {
   for (const auto& [n, d, h] : {Shape{300, 120, 30}, Shape{90, 250, 30}, Shape{100, 100, 99}, Shape{300, 120, 1}}) {
     const auto x = decaying(n, d, 1);
     const double best = best_error(x, static_cast<std::size_t>(h));
-    for (const auto rotation : {Rotation::identity, Rotation::random}) {
+    for (const bool rotation : {false, true}) {
       const auto encoder = fit(options_for(h, EncoderMethod::exact, rotation), x, pool);
       expect_orthonormal_rows(encoder.weights);
       EXPECT_NEAR(encoder.reconstruction_error, best, 1e-3) << n << " x " << d;
@@ -109,8 +111,8 @@ TEST(Encoder, TheRandomizedFitIsWithinOnePerCentOfTheBest) {
 TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
   ThreadPool pool(2);
   const auto x = decaying(500, 80, 3, 1.0);
-  const auto exact = fit(options_for(10, EncoderMethod::exact, Rotation::identity), x, pool);
-  const auto randomized = fit(options_for(10, EncoderMethod::randomized, Rotation::identity), x, pool);
+  const auto exact = fit(options_for(10, EncoderMethod::exact, kPrincipal), x, pool);
+  const auto randomized = fit(options_for(10, EncoderMethod::randomized, kPrincipal), x, pool);
   const auto e = encoded(exact, x.view(), pool);
   double before = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < 10; ++i) {
@@ -125,14 +127,14 @@ TEST(Encoder, PrincipalAxesAreOrderedByVarianceAndAgreeBetweenTheMethods) {
 TEST(Encoder, ARotationChangesTheBasisButNotTheReconstruction) {
   ThreadPool pool(2);
   const auto x = decaying(200, 60, 4);
-  const auto plain = fit(options_for(24, EncoderMethod::exact, Rotation::identity), x, pool);
+  const auto plain = fit(options_for(24, EncoderMethod::exact, kPrincipal), x, pool);
   const auto project = [&](const Encoder& encoder) {
     return product(pool, Trans::no, encoded(encoder, x.view(), pool), Trans::no, encoder.weights);
   };
   const auto expected = project(plain);
   Matrix<float> former;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    const auto turned = fit(options_for(24, EncoderMethod::exact, Rotation::random, seed), x, pool);
+    const auto turned = fit(options_for(24, EncoderMethod::exact, kRotated, seed), x, pool);
     EXPECT_FALSE(same_bits(turned.weights, plain.weights));
     EXPECT_FALSE(same_bits(turned.weights, former));
     EXPECT_NEAR(turned.reconstruction_error, plain.reconstruction_error, 1e-6);
@@ -151,7 +153,7 @@ TEST(Encoder, TheRandomRotationIsUniformlyDistributed) {
   for (std::size_t i = 0; i < h; ++i) x(i, i) = static_cast<float>(h - i);
   Matrix<double> sum(h, h, 0.0), squares(h, h, 0.0);
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const auto w = fit(options_for(h, EncoderMethod::exact, Rotation::random, draw), x, pool).weights;
+    const auto w = fit(options_for(h, EncoderMethod::exact, kRotated, draw), x, pool).weights;
     for (std::size_t i = 0; i < w.size(); ++i) {
       sum.data()[i] += w.data()[i];
       squares.data()[i] += static_cast<double>(w.data()[i]) * w.data()[i];

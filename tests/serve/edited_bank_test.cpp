@@ -11,8 +11,8 @@
 
 namespace {
 
-using namespace parsnets;
 using namespace parsnets::test;
+using namespace parsnets;
 
 BankEdit edit_of(const Model& model) {
   BankEdit edit;
@@ -70,9 +70,6 @@ TEST(EditedBank, EditsThatDoNotFitAreRefused) {
 }
 
 namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
 
 /// Three classes of two attributes.
 Model named_model() {
@@ -152,13 +149,6 @@ TEST(BankNames, ErrorsNameThePlaceAndTheNearestName) {
       "bank.add[0].attributes: 'stripes' is missing; give all 2 attributes, or the class to start from as `like`");
 }
 
-namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
-
-}  // namespace
-
 TEST(DeviceBanks, ABankHoldsTheEditForTheExportedFile) {
   ThreadPool pool(1);
   const Model model = model_to_serve(pool);
@@ -193,13 +183,6 @@ TEST(DeviceBanks, WhatARuntimeCannotTakeIsRefused) {
   EXPECT_FALSE(none.possible());
   EXPECT_THROW(none.saved({}, Precision::int8, pool), HttpError);
 }
-
-namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
-
-}  // namespace
 
 TEST(AttributeScale, LeadsBackToTheScaleOfTheDescriptions) {
   for (const SemanticScaling scaling : {SemanticScaling::none, SemanticScaling::standardize}) {

@@ -15,8 +15,8 @@
 
 namespace {
 
-using namespace parsnets;
 using namespace parsnets::test;
+using namespace parsnets;
 using namespace std::chrono_literals;
 
 struct TestServer {
@@ -34,57 +34,39 @@ struct TestServer {
     server.start();
   }
   std::vector<Route> routes() {
-    return {
-        {"GET", "/",
-         [](const HttpRequest&) {
-           return HttpResponse{200, "text/html", "<p>"};
-         },
-         true, true},
-        {"GET",
-         "/things/*/name",
-         [](const HttpRequest& r) {
-           return HttpResponse{200, "text/plain", r.captured[0] + (r.query.contains("x") ? r.query.at("x") : "")};
-         },
-         false,
-         false,
-         {"x", "y"}},
-        {"GET", "/large",
-         [](const HttpRequest&) {
-           return HttpResponse{200, "text/plain", std::string(32 << 20, 'x')};
-         }},
-        {"GET", "/slow",
-         [this](const HttpRequest&) {
-           entered.release();
-           leave.acquire();
-           return HttpResponse{200, "text/plain", "done"};
-         }},
-        {"GET", "/breaks", [](const HttpRequest&) -> HttpResponse { throw std::logic_error("a secret"); }},
-        {"POST", "/echo",
-         [](const HttpRequest& r) {
-           return HttpResponse{200, "text/plain", r.type + "|" + r.body};
-         }},
+    const auto text = [](std::string body) { return HttpResponse{200, "text/plain", std::move(body)}; };
+    const auto name = [=](const HttpRequest& r) {
+      return text(r.captured[0] + (r.query.contains("x") ? r.query.at("x") : ""));
     };
+    const auto slow = [=, this](const HttpRequest&) {
+      entered.release();
+      leave.acquire();
+      return text("done");
+    };
+    return {{"GET", "/", [=](const HttpRequest&) { return text("<p>"); }, true, true},
+            {"GET", "/things/*/name", name, false, false, {"x", "y"}},
+            {"GET", "/large", [=](const HttpRequest&) { return text(std::string(32 << 20, 'x')); }},
+            {"GET", "/slow", slow},
+            {"GET", "/breaks", [](const HttpRequest&) -> HttpResponse { throw std::logic_error("a secret"); }},
+            {"POST", "/echo", [=](const HttpRequest& r) { return text(r.type + "|" + r.body); }}};
   }
   int port() const { return server.port(); }
   std::string get(const std::string& target, const std::string& more = "") {
     return request_text(port(), "GET", target, "", "", more);
   }
+  std::string post(const std::string& body, const std::string& type = "a/b", const std::string& more = "") {
+    return request_text(port(), "POST", "/echo", type, body, more);
+  }
+  /// On a connection of its own.
+  RawResponse ask(const std::string& text) { return parsnets::test::ask(port(), text); }
 };
-
-HttpServerOptions quick() {
-  HttpServerOptions options;
-  options.request = 300ms;
-  options.body_bytes = 1000;
-  return options;
-}
 
 }  // namespace
 
 TEST(HttpServer, AnswersSeveralRequestsOfAConnectionInTheirOrder) {
   TestServer server;
   RawClient client(server.port());
-  client.send(server.get("/things/a%20b/name?x=1%202") +
-              request_text(server.port(), "POST", "/echo", "A/B; c=d", "body"));
+  client.send(server.get("/things/a%20b/name?x=1%202") + server.post("body", "A/B; c=d"));
   const auto first = client.receive(), second = client.receive();
   EXPECT_EQ(first.body, "a%20b1 2");
   EXPECT_EQ(second.body, "a/b|body");
@@ -120,7 +102,7 @@ TEST(HttpServer, ErrorsOfHeadHaveNoBody) {
 TEST(HttpServer, EveryResponseHasSecurityHeaders) {
   TestServer server;
   for (const char* target : {"/", "/nothing", "/breaks"}) {
-    auto response = ask(server.port(), server.get(target));
+    auto response = server.ask(server.get(target));
     EXPECT_EQ(response.headers["x-content-type-options"], "nosniff") << target;
     EXPECT_NE(response.headers["content-security-policy"].find("default-src 'none'"), std::string::npos) << target;
     EXPECT_NE(response.headers["content-security-policy"].find("frame-ancestors 'none'"), std::string::npos) << target;
@@ -130,34 +112,34 @@ TEST(HttpServer, EveryResponseHasSecurityHeaders) {
 
 TEST(HttpServer, PathsAndMethodsThatThereAreNotAreErrors) {
   TestServer server;
-  EXPECT_EQ(ask(server.port(), server.get("/nothing")).error_code(), "not_found");
+  EXPECT_EQ(server.ask(server.get("/nothing")).error_code(), "not_found");
   for (const char* target : {"/things//name", "/things/a/b/name", "/things/../name/x", "//", "/../../etc/passwd"})
-    EXPECT_EQ(ask(server.port(), server.get(target)).status, 404) << target;
-  const auto wrong = ask(server.port(), request_text(server.port(), "DELETE", "/echo"));
+    EXPECT_EQ(server.ask(server.get(target)).status, 404) << target;
+  const auto wrong = server.ask(request_text(server.port(), "DELETE", "/echo"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
 }
 
 TEST(HttpServer, ParametersThatARouteDoesNotHaveAreErrors) {
   TestServer server;
-  const auto status = [&](const std::string& target) { return ask(server.port(), server.get(target)).status; };
+  const auto status = [&](const std::string& target) { return server.ask(server.get(target)).status; };
   for (const char* good : {"/?", "/?&", "/things/a/name?x=1", "/things/a/name?y=&x=1", "/things/a/name"})
     EXPECT_EQ(status(good), 200) << good;
   for (const char* bad : {"/?a", "/?=1", "/?%00=1", "/things/a/name?X=1", "/things/a/name?x=1&x=2",
                           "/things/a/name?x=1&z=2", "/things/a/name?x=1;y=2&z", "/things/a/name?x%20=1"})
     EXPECT_EQ(status(bad), 400) << bad;
-  const auto error = ask(server.port(), server.get("/things/a/name?x=1&other%21=2")).json()["error"];
+  const auto error = server.ask(server.get("/things/a/name?x=1&other%21=2")).json()["error"];
   EXPECT_EQ(error["code"], "bad_request");
   EXPECT_EQ(error["field"], "other!");
   EXPECT_EQ(error["expected"], "x, y");
   EXPECT_NE(error["message"].get<std::string>().find("'other!'; this path has: x, y"), std::string::npos);
-  EXPECT_EQ(ask(server.port(), server.get("/?a=b")).json()["error"]["expected"], "none");
-  EXPECT_EQ(ask(server.port(), request_text(server.port(), "HEAD", "/?a=b")).status, 400);
+  EXPECT_EQ(server.ask(server.get("/?a=b")).json()["error"]["expected"], "none");
+  EXPECT_EQ(server.ask(request_text(server.port(), "HEAD", "/?a=b")).status, 400);
 }
 
 TEST(HttpServer, AFailingRouteTellsNoDetails) {
   TestServer server;
-  const auto response = ask(server.port(), server.get("/breaks"));
+  const auto response = server.ask(server.get("/breaks"));
   EXPECT_EQ(response.status, 500);
   EXPECT_EQ(response.error_code(), "failure");
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
@@ -167,7 +149,7 @@ TEST(HttpServer, OtherHostsAndOriginsAreForbidden) {
   TestServer server;
   const std::string port = std::to_string(server.port());
   const auto host = [&](const std::string& name) {
-    return ask(server.port(), "GET / HTTP/1.1\r\nHost: " + name + "\r\n\r\n").status;
+    return server.ask("GET / HTTP/1.1\r\nHost: " + name + "\r\n\r\n").status;
   };
   EXPECT_EQ(host("localhost:" + port), 200);
   EXPECT_EQ(host("[::1]:" + port), 200);
@@ -177,8 +159,7 @@ TEST(HttpServer, OtherHostsAndOriginsAreForbidden) {
                                   "evil.example:80@localhost:" + port, "localhost:x:" + port, std::string("")})
     EXPECT_EQ(host(name), 403) << name;
   const auto origin = [&](const std::string& from) {
-    return ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "", "Origin: " + from + "\r\n"))
-        .status;
+    return server.ask(server.post("", "a/b", "Origin: " + from + "\r\n")).status;
   };
   EXPECT_EQ(origin("http://127.0.0.1:" + port), 200);
   EXPECT_EQ(origin("HTTP://127.0.0.1:" + port), 200);
@@ -187,9 +168,7 @@ TEST(HttpServer, OtherHostsAndOriginsAreForbidden) {
 }
 
 TEST(HttpServer, AnyLoopbackAddressCanBeAskedByItsName) {
-  HttpServerOptions options;
-  options.host = "127.0.0.2";
-  TestServer server(options);
+  TestServer server({.host = "127.0.0.2"});
   const auto host = [&](const std::string& name) {
     RawClient client(server.port(), 0, "127.0.0.1", "127.0.0.2");
     client.send("GET / HTTP/1.1\r\nHost: " + name + "\r\n\r\n");
@@ -201,17 +180,15 @@ TEST(HttpServer, AnyLoopbackAddressCanBeAskedByItsName) {
 }
 
 TEST(HttpServer, TheTokenGuardsAllButOpenRoutes) {
-  HttpServerOptions options;
-  options.token = "0123456789abcdef";
-  TestServer server(options);
-  EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
+  TestServer server({.token = "0123456789abcdef"});
+  EXPECT_EQ(server.ask(server.get("/")).status, 200);
   for (const char* given :
        {"", "Authorization: Bearer 0123456789abcdeF\r\n", "Authorization: Bearer \r\n",
         "Authorization: Bearer 0123456789abcdef0\r\n", "Authorization: Basic 0123456789abcdef\r\n"}) {
-    const auto response = ask(server.port(), server.get("/things/a/name?x=1", given));
+    const auto response = server.ask(server.get("/things/a/name?x=1", given));
     EXPECT_EQ(response.error_code(), "unauthorized") << given;
     EXPECT_EQ(response.headers.at("www-authenticate"), "Bearer");
-    EXPECT_EQ(ask(server.port(), server.get("/nothing", given)).status, 401) << "which paths there are is not told";
+    EXPECT_EQ(server.ask(server.get("/nothing", given)).status, 401) << "which paths there are is not told";
   }
   for (const char* scheme : {"Bearer", "bearer", "BEARER"})
     EXPECT_EQ(ask(server.port(),
@@ -220,33 +197,17 @@ TEST(HttpServer, TheTokenGuardsAllButOpenRoutes) {
               "a1");
 }
 
-TEST(HttpServer, BodiesBeyondTheLimitAreRefused) {
-  HttpServerOptions options;
-  options.body_bytes = 1000;
-  TestServer server(options);
-  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", std::string(1000, 'x'))).status,
-            200);
-  EXPECT_EQ(
-      ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", std::string(1001, 'x'))).error_code(),
-      "too_large");
-}
-
 TEST(HttpServer, AClientThatSendsBeforeItReadsSeesThatItsBodyIsTooLarge) {
-  HttpServerOptions options;
-  options.body_bytes = 16 << 20;
-  options.request = options.drain = 1h;
-  TestServer server(options);
+  TestServer server({.request = 1h, .drain = 1h, .body_bytes = 16 << 20});
   RawClient client(server.port());
-  EXPECT_TRUE(client.send(request_text(server.port(), "POST", "/echo", "a/b", std::string(30 << 20, 'x'))));
+  EXPECT_TRUE(client.send(server.post(std::string(30 << 20, 'x'))));
   EXPECT_EQ(client.receive().error_code(), "too_large");
 }
 
 TEST(HttpServer, ExpectationsAreComparedWithoutCase) {
   TestServer server;
-  EXPECT_EQ(
-      ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "x", "Expect: 100-Continue\r\n")).body,
-      "a/b|x");
-  EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/echo", "a/b", "x", "Expect: x\r\n")).status, 417);
+  EXPECT_EQ(server.ask(server.post("x", "a/b", "Expect: 100-Continue\r\n")).body, "a/b|x");
+  EXPECT_EQ(server.ask(server.post("x", "a/b", "Expect: x\r\n")).status, 417);
 }
 
 TEST(HttpServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
@@ -264,12 +225,12 @@ TEST(HttpServer, MultipartBodiesAreReadByNobodyBeforeTheRoute) {
   TestServer server;
   for (const char* type :
        {"multipart/form-data; boundary=b", "multipart/form-data", "application/x-www-form-urlencoded"})
-    EXPECT_EQ(ask(server.port(), request_text(server.port(), "POST", "/echo", type, "--b\r\nbroken&x=y")).body,
+    EXPECT_EQ(server.ask(server.post("--b\r\nbroken&x=y", type)).body,
               std::string(type).substr(0, std::string(type).find(';')) + "|--b\r\nbroken&x=y");
 }
 
 TEST(HttpServer, SlowHeadsAndBodiesEndInTime) {
-  TestServer server(quick());
+  TestServer server({.request = 300ms});
   RawClient head(server.port()), body(server.port());
   head.send("GET / HTTP/1.1\r\nHost: ");
   body.send("POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
@@ -281,10 +242,7 @@ TEST(HttpServer, SlowHeadsAndBodiesEndInTime) {
 }
 
 TEST(HttpServer, AHeadHasLessTimeThanARequest) {
-  HttpServerOptions options;
-  options.head = 100ms;
-  options.request = 1h;
-  TestServer server(options);
+  TestServer server({.head = 100ms, .request = 1h});
   RawClient head(server.port());
   head.send("GET / HTTP/1.1\r\nHost: ");
   EXPECT_EQ(head.receive().error_code(), "timeout");
@@ -292,10 +250,7 @@ TEST(HttpServer, AHeadHasLessTimeThanARequest) {
 
 TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
   for (const std::size_t connections : {std::size_t{4}, std::size_t{64}}) {
-    HttpServerOptions options;
-    options.connections = connections;
-    options.head = options.request = options.idle = 1h;
-    TestServer server(options);
+    TestServer server({.connections = connections, .head = 1h, .request = 1h, .idle = 1h});
     std::deque<RawClient> clients;
     for (int i = 0; i < 70; ++i) clients.emplace_back(server.port()).send("GET / HT");
     for (const char* from : {"127.0.0.1", "127.0.0.9"}) {
@@ -311,44 +266,37 @@ TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
 }
 
 TEST(HttpServer, OneAddressTakesHalfOfTheConnections) {
-  HttpServerOptions options;
-  options.connections = 40;
-  TestServer server(options);
+  TestServer server({.connections = 40});
   std::deque<RawClient> clients;
   const auto slow = [&](const char* from) {
     clients.emplace_back(server.port(), 0, from).send(server.get("/slow"));
     server.entered.acquire();
   };
   for (int i = 0; i < 20; ++i) slow("127.0.0.1");
-  EXPECT_EQ(ask(server.port(), server.get("/")).status, 503);
+  EXPECT_EQ(server.ask(server.get("/")).status, 503);
   for (int i = 0; i < 20; ++i) slow("127.0.0.9");
   server.leave.release(40);
   for (auto& client : clients) EXPECT_EQ(client.receive().status, 200);
 }
 
 TEST(HttpServer, AReaderThatDoesNotReadIsLeft) {
-  HttpServerOptions options = quick();
-  options.connections = 1;
-  TestServer server(options);
+  TestServer server({.connections = 1, .request = 300ms});
   RawClient lazy(server.port(), 4096);
   lazy.send(server.get("/large"));
   // The only connection is free again although the response was never read.
   int status = 503;
-  while (status == 503 || status == 0) status = ask(server.port(), server.get("/")).status;
+  while (status == 503 || status == 0) status = server.ask(server.get("/")).status;
   EXPECT_EQ(status, 200);
 }
 
 TEST(HttpServer, ConnectionsBeyondTheLimitAreToldSo) {
-  HttpServerOptions options;
-  options.connections = 2;
-  options.drain = 1h;
-  TestServer server(options);
+  TestServer server({.connections = 2, .drain = 1h});
   RawClient first(server.port()), second(server.port());
   for (RawClient* client : {&first, &second}) {
     client->send(server.get("/slow"));
     server.entered.acquire();
   }
-  auto refused = ask(server.port(), server.get("/"));
+  auto refused = server.ask(server.get("/"));
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.headers["retry-after"], "1");
   server.leave.release(2);
@@ -358,10 +306,7 @@ TEST(HttpServer, ConnectionsBeyondTheLimitAreToldSo) {
 }
 
 TEST(HttpServer, AConnectionThatWaitsForNoRequestMakesRoom) {
-  HttpServerOptions options;
-  options.connections = 2;
-  options.idle = options.drain = 1h;
-  TestServer server(options);
+  TestServer server({.connections = 2, .idle = 1h, .drain = 1h});
   RawClient busy(server.port()), idle(server.port());
   for (RawClient* client : {&idle, &busy}) {
     client->send(server.get("/"));
@@ -371,7 +316,7 @@ TEST(HttpServer, AConnectionThatWaitsForNoRequestMakesRoom) {
   server.entered.acquire();
   // A connection counts as busy until its thread waits again, which may be after its response has come.
   int status = 503;
-  for (int i = 0; i < 10000 && status == 503; ++i) status = ask(server.port(), server.get("/")).status;
+  for (int i = 0; i < 10000 && status == 503; ++i) status = server.ask(server.get("/")).status;
   EXPECT_EQ(status, 200);
   EXPECT_TRUE(idle.closed());
   server.leave.release();
@@ -400,11 +345,8 @@ TEST(HttpServer, WithoutRoomItRefusesAndGoesOn) {
   // Large stacks: no room for threads. Small ones: no room for the requests of the threads.
   for (const std::size_t stack : {8u << 20, 256u << 10}) {
     const DefaultStack stacks(stack);
-    HttpServerOptions options;
-    options.connections = 500;
-    options.idle = options.request = 1h;
-    TestServer server(options);
-    EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
+    TestServer server({.connections = 500, .request = 1h, .idle = 1h});
+    EXPECT_EQ(server.ask(server.get("/")).status, 200);
     rlimit before{};
     ::getrlimit(RLIMIT_AS, &before);
     std::size_t pages = 0;
@@ -421,19 +363,15 @@ TEST(HttpServer, WithoutRoomItRefusesAndGoesOn) {
     ::setrlimit(RLIMIT_AS, &before);
     EXPECT_GT(without_answer, 0);
     clients.clear();
-    EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
+    EXPECT_EQ(server.ask(server.get("/")).status, 200);
   }
 }
 #endif
 
 TEST(HttpServer, AddressesOfTheOlderInternetHaveBucketsOfTheirOwn) {
-  HttpServerOptions options;
-  options.host = "::";
-  options.allow_remote = true;
-  options.rate = 1e-3;
   std::unique_ptr<TestServer> server;
   try {
-    server = std::make_unique<TestServer>(options);
+    server = std::make_unique<TestServer>(HttpServerOptions{.host = "::", .allow_remote = true, .rate = 1e-3});
   } catch (const Error&) {
     GTEST_SKIP() << "this machine has no IPv6";
   }
@@ -446,11 +384,10 @@ TEST(HttpServer, AddressesOfTheOlderInternetHaveBucketsOfTheirOwn) {
 }
 
 TEST(HttpServer, AddressesThatAskTooOftenAreToldSo) {
-  HttpServerOptions options;
-  options.rate = 1e-3;
-  TestServer server(options);
-  EXPECT_EQ(ask(server.port(), server.get("/")).status, 200);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(server.port(), server.get("/")).status, 429);
+  TestServer server({.rate = 1e-3});
+  EXPECT_EQ(server.ask(server.get("/")).status, 200);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(server.ask(server.get("/")).status, 429);
+  EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"rate\"} 5\n"), std::string::npos);
 }
 
 TEST(HttpServer, StoppingFinishesWhatRuns) {
@@ -469,9 +406,7 @@ TEST(HttpServer, StoppingFinishesWhatRuns) {
 }
 
 TEST(HttpServer, StoppingDropsUnfinishedHeads) {
-  HttpServerOptions options;
-  options.head = 30s;
-  TestServer server(options);
+  TestServer server({.head = 30s});
   RawClient running(server.port()), head(server.port());
   running.send(server.get("/slow"));
   server.entered.acquire();
@@ -488,7 +423,5 @@ TEST(HttpServer, StoppingDropsUnfinishedHeads) {
 TEST(HttpServer, APortThatIsTakenIsAUsageError) {
   TestServer server;
   Metrics metrics;
-  HttpServerOptions options;
-  options.port = server.port();
-  EXPECT_THROW(HttpServer(options, {}, metrics), Error);
+  EXPECT_THROW(HttpServer({.port = server.port()}, {}, metrics), Error);
 }

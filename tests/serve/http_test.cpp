@@ -36,8 +36,6 @@ TEST(ResponseText, AClosingTextIsAWholeResponse) {
 
 namespace {
 
-using namespace parsnets;
-
 std::vector<Route> some_routes() {
   const auto nothing = [](const HttpRequest&) { return HttpResponse{}; };
   return {{"GET", "/", nothing},

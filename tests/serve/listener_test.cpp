@@ -10,8 +10,8 @@
 
 namespace {
 
-using namespace parsnets;
 using namespace parsnets::test;
+using namespace parsnets;
 
 /// Accepts in a thread until it goes.
 struct Accepting {

@@ -23,8 +23,9 @@
 
 namespace {
 
-using namespace parsnets;
 using namespace parsnets::test;
+using namespace parsnets;
+using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
 ServedModel& served() {
@@ -36,6 +37,18 @@ std::string numbers(std::size_t count, const std::string& value = "0.5") {
   std::string text = "[" + value;
   for (std::size_t i = 1; i < count; ++i) text += "," + value;
   return text + "]";
+}
+
+/// What stands between the bars of a text, without blanks and ends of lines around it.
+std::vector<std::string> between_bars(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('|', at), text.size());
+    const auto first = text.find_first_not_of(" \n", at), last = text.find_last_not_of(" \n", end - 1);
+    parts.push_back(text.substr(first, last + 1 - first));
+    at = end + 1;
+  }
+  return parts;
 }
 
 std::string npy(std::size_t rows, std::size_t cols) {
@@ -245,19 +258,7 @@ TEST(Routes, OneClassHasNothingToCompareWith) {
   EXPECT_NE(refused.body.find("nothing to compare"), std::string::npos) << refused.body;
 }
 
-TEST(Routes, TheTableHasTheClassesThatAttributesDescribe) {
-  ThreadPool pool(1);
-  Model model = model_to_serve(pool);
-  model.classes.described.assign(model.classes.names.size(), 1);
-  model.classes.described[1] = 0;
-  const std::string left_out = model.classes.names[1];
-  const Service service(std::move(model), {}, {});
-  const std::string table = service.bank_csv({});
-  EXPECT_EQ(table.find("\n" + left_out + ","), std::string::npos);
-  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(table, '\n')), service.limits().classes);
-}
-
-TEST(Routes, ClassesKnownByExamplesAloneHaveNoAttributes) {
+TEST(Routes, ClassesKnownByExamplesAloneHaveNoAttributesAndNoRowInTheTable) {
   ThreadPool pool(1);
   Model model = model_to_serve(pool);
   model.classes.described.assign(model.classes.names.size(), 1);
@@ -265,6 +266,9 @@ TEST(Routes, ClassesKnownByExamplesAloneHaveNoAttributes) {
   model.classes.semantics(1, 0) = 1e6f;  // means nothing
   const std::vector<std::string> names = model.classes.names;
   const Service service(std::move(model), {}, {});
+  const std::string table = service.bank_csv({});
+  EXPECT_EQ(table.find("\n" + names[1] + ","), std::string::npos);
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(table, '\n')), service.limits().classes);
   const Json classes = Json::parse(service.classes_json());
   EXPECT_TRUE(classes["classes"][0]["attributes"].is_array());
   EXPECT_TRUE(classes["classes"][1]["attributes"].is_null());
@@ -284,10 +288,7 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
   const std::filesystem::path root(PARSNETS_SOURCE_DIR);
   const Json document = Json::parse(read_text_file(root / "docs/openapi.json"));
   auto& s = served();
-  HttpServerOptions guarded_options;
-  guarded_options.token = "0123456789abcdef";
-  guarded_options.body_bytes = 5000;
-  ServedModel guarded(guarded_options);
+  ServedModel guarded({.token = "0123456789abcdef", .body_bytes = 5000});
   const auto get_with = [&](const std::string& path, const std::string& more) {
     return ask(s.port(), request_text(s.port(), "GET", path, "", "", more));
   };
@@ -334,9 +335,7 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
     Metrics metrics;
     Turnstile turnstile(1);
     const Service bare(model_to_serve(pool), {}, {});
-    HttpServerOptions options;
-    options.port = 0;
-    HttpServer server(options, routes_of(bare, nullptr, turnstile, metrics), metrics);
+    HttpServer server({.port = 0}, routes_of(bare, nullptr, turnstile, metrics), metrics);
     server.start();
     return ask(server.port(), request_text(server.port(), "GET", "/v1/samples/sheet"));
   };
@@ -416,85 +415,26 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
     requests.push_back(post(body, "application/json", "/v1/explain"));
   };
   // JSON that is none, or not what is asked for.
-  for (const char* body : {"",
-                           " ",
-                           "null",
-                           "1",
-                           "[]",
-                           "\"x\"",
-                           "{",
-                           "}",
-                           "{}",
-                           "{]",
-                           "{\"a\"}",
-                           "{\"top\":}",
-                           "{\"top\":1,}",
-                           "{,}",
-                           "{\"top\" 1}",
-                           "{'top':1}",
-                           "{\"top\":1}{}",
-                           "{\"top\":1} x",
-                           "{\"top\":1,\"top\":2}",
-                           "{\"TOP\":1}",
-                           "{\"unknown\":1}",
-                           "{\"\":1}",
-                           "{\"features\":null}",
-                           "{\"features\":{}}",
-                           "{\"features\":[]}",
-                           "{\"features\":[[]]}",
-                           "{\"features\":[[],[]]}",
-                           "{\"features\":[1,2]}",
-                           "{\"features\":[[1,2]]}",
-                           "{\"features\":[[\"a\"]]}",
-                           "{\"features\":[null]}",
-                           "{\"features\":\"all\"}",
-                           "{\"samples\":[]}",
-                           "{\"samples\":[10]}",
-                           "{\"samples\":[-1]}",
-                           "{\"samples\":[0.5]}",
-                           "{\"samples\":[1e99]}",
-                           "{\"samples\":\"none\"}",
-                           "{\"samples\":[\"../../etc/passwd\"]}",
-                           "{\"samples\":{}}",
-                           "{\"samples\":[0],\"top\":0}",
-                           "{\"samples\":[0],\"top\":-1}",
-                           "{\"samples\":[0],\"top\":1001}",
-                           "{\"samples\":[0],\"top\":1e300}",
-                           "{\"samples\":[0],\"top\":1e999}",
-                           "{\"samples\":[0],\"top\":18446744073709551616}",
-                           "{\"samples\":[0],\"top\":\"5\"}",
-                           "{\"samples\":[0],\"top\":1.5}",
-                           "{\"samples\":[0],\"among\":\"none\"}",
-                           "{\"samples\":[0],\"among\":1}",
-                           "{\"samples\":[0],\"reject\":1}",
-                           "{\"samples\":[0],\"reject\":\"true\"}",
-                           "{\"samples\":[0],\"coverage\":0}",
-                           "{\"samples\":[0],\"coverage\":1}",
-                           "{\"samples\":[0],\"coverage\":-0.5}",
-                           "{\"samples\":[0],\"coverage\":NaN}",
-                           "{\"samples\":[0],\"coverage\":\"0.9\"}",
-                           "{\"samples\":[0],\"attributes\":tru}",
-                           "{\"samples\":[0],\"bank\":[]}",
-                           "{\"samples\":[0],\"bank\":{\"add\":{}}}",
-                           "{\"samples\":[0],\"bank\":{\"add\":[{}]}}",
-                           "{\"samples\":[0],\"bank\":{\"add\":[{\"name\":\"x\"}]}}",
-                           "{\"samples\":[0],\"bank\":{\"add\":[{\"name\":\"\",\"attributes\":[1]}]}}",
-                           "{\"samples\":[0],\"bank\":{\"remove\":[\"no such class\"]}}",
-                           "{\"samples\":[0],\"bank\":{\"remove\":[1]}}",
-                           "{\"samples\":[0],\"bank\":{\"change\":[]}}",
-                           "{\"samples\":[0],\"\\ud800\":1}",
-                           "{\"samples\":[0],\"\\u12\":1}",
-                           "{\"samples\":[0],\"\\x\":1}",
-                           "{\"samples\":[0],\"\xff\":1}",
-                           "{\"samples\":[0],\"\xc0\xaf\":1}",
-                           "{\"samples\":[0],\"a\nb\":1}",
-                           "{\"samples\":[0]",
-                           "{\"samples\":[0",
-                           "{\"samples\":[",
-                           "{\"samples\"",
-                           "{\"sam",
-                           "\xef\xbb\xbf{\"samples\":[0]}"})
+  for (const std::string& body :
+       between_bars(R"(null | 1 | [] | "x" | { | } | {} | {] | {"a"} | {"top":} | {"top":1,} | {,} | {"top" 1} |
+           {'top':1} | {"top":1}{} | {"top":1} x | {"top":1,"top":2} | {"TOP":1} | {"unknown":1} | {"":1} |
+           {"features":null} | {"features":{}} | {"features":[]} | {"features":[[]]} | {"features":[[],[]]} |
+           {"features":[1,2]} | {"features":[[1,2]]} | {"features":[["a"]]} | {"features":[null]} |
+           {"features":"all"} | {"samples":[]} | {"samples":[10]} | {"samples":[-1]} | {"samples":[0.5]} |
+           {"samples":[1e99]} | {"samples":"none"} | {"samples":["../../etc/passwd"]} | {"samples":{}} |
+           {"samples":[0] | {"samples":[0 | {"samples":[ | {"samples" | {"sam)"))
     json(body);
+  for (const char* body : {"", " ", "\xef\xbb\xbf{\"samples\":[0]}"}) json(body);
+  for (const std::string& option :
+       between_bars(R"("top":0 | "top":-1 | "top":1001 | "top":1e300 | "top":1e999 | "top":18446744073709551616 |
+           "top":"5" | "top":1.5 | "among":"none" | "among":1 | "reject":1 | "reject":"true" | "coverage":0 |
+           "coverage":1 | "coverage":-0.5 | "coverage":NaN | "coverage":"0.9" | "attributes":tru | "bank":[] |
+           "bank":{"add":{}} | "bank":{"add":[{}]} | "bank":{"add":[{"name":"x"}]} |
+           "bank":{"add":[{"name":"","attributes":[1]}]} | "bank":{"remove":["no such class"]} |
+           "bank":{"remove":[1]} | "bank":{"change":[]})"))
+    json("{\"samples\":[0]," + option + "}");
+  for (const char* option : {"\"\\ud800\":1", "\"\\u12\":1", "\"\\x\":1", "\"\xff\":1", "\"\xc0\xaf\":1", "\"a\nb\":1"})
+    json("{\"samples\":[0]," + std::string(option) + "}");
   for (const char* value : {"NaN",  "Infinity", "-Infinity", "nan",  "inf", "1e999", "-1e999", "1e39",  "01", "-",
                             "+1",   ".5",       "1.",        "1.e5", "1e",  "1e+",   "0x10",   "1_000", "1,", ",1",
                             "true", "\"1\"",    "null",      "[1]",  "{}",  "--1",   "1e5.5",  "1 2"})
@@ -600,70 +540,42 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
     requests.push_back(post(multipart(image, "{}"), type));
   // Framing, methods, targets.
   for (const std::string& text :
-       std::vector<std::string>{std::string("GET\r\n\r\n"),
-                                std::string("GET /\r\n\r\n"),
-                                std::string("GET / HTTP/2.0\r\n\r\n"),
-                                std::string("GET / HTTP/1.1\n\n"),
-                                std::string("\r\n\r\n"),
-                                std::string("\0\0\0\0", 4) + "\r\n\r\n",
-                                std::string("GET  / HTTP/1.1\r\n\r\n"),
-                                "GET x HTTP/1.1\r\n" + host + "\r\n",
-                                "GET http://x/ HTTP/1.1\r\n" + host + "\r\n",
-                                "G@T / HTTP/1.1\r\n" + host + "\r\n",
-                                "get / HTTP/1.1\r\n" + host + "\r\n",
-                                "TRACE / HTTP/1.1\r\n" + host + "\r\n",
-                                "CONNECT / HTTP/1.1\r\n" + host + "\r\n",
-                                "OPTIONS * HTTP/1.1\r\n" + host + "\r\n",
-                                "PUT /v1/predict HTTP/1.1\r\n" + host + "Content-Length: 0\r\n\r\n",
-                                "PRI / HTTP/1.1\r\n" + host + "\r\n",
-                                "GET / HTTP/1.1\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + host + "\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "A b: c\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + ": c\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "A\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + " folded: x\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "A: b\rc\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "A: \x01\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\nabcde",
-                                "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n" + host + "\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "A: " + std::string(9000, 'b') + "\r\n\r\n",
-                                "GET / HTTP/1.1\r\n" + host + "A: " + std::string(70000, 'b') + "\r\n\r\n",
-                                "GET /v1/samples/..%2f..%2fetc/picture HTTP/1.1\r\n" + host + "\r\n",
-                                "GET /v1/samples/../../etc/passwd HTTP/1.1\r\n" + host + "\r\n",
-                                "GET /v1/samples/99999999999999999999/picture HTTP/1.1\r\n" + host + "\r\n",
-                                "GET /v1/samples/-1/picture HTTP/1.1\r\n" + host + "\r\n",
-                                "GET /%00 HTTP/1.1\r\n" + host + "\r\n",
-                                "GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + host + "\r\n",
-                                "GET /playground.js/../../x HTTP/1.1\r\n" + host + "\r\n"})
+       {std::string("GET\r\n\r\n"), std::string("GET /\r\n\r\n"), std::string("GET / HTTP/2.0\r\n\r\n"),
+        std::string("GET / HTTP/1.1\n\n"), std::string("\r\n\r\n"), std::string("\0\0\0\0\r\n\r\n", 8),
+        std::string("GET  / HTTP/1.1\r\n\r\n"), std::string("GET / HTTP/1.1\r\n\r\n")})
     requests.push_back(text);
+  for (const std::string& line :
+       between_bars("GET x | GET http://x/ | G@T / | get / | TRACE / | CONNECT / | OPTIONS * | PRI / | "
+                    "GET /v1/samples/..%2f..%2fetc/picture | GET /v1/samples/../../etc/passwd | "
+                    "GET /v1/samples/99999999999999999999/picture | GET /v1/samples/-1/picture | GET /%00 | "
+                    "GET /%2e%2e/%2e%2e/etc/passwd | GET /playground.js/../../x | GET /" +
+                    std::string(9000, 'a')))
+    requests.push_back(line + " HTTP/1.1\r\n" + host + "\r\n");
+  requests.push_back("PUT /v1/predict HTTP/1.1\r\n" + host + "Content-Length: 0\r\n\r\n");
+  for (const std::string& more :
+       {host, std::string("A b: c\r\n"), std::string(": c\r\n"), std::string("A\r\n"), std::string(" folded: x\r\n"),
+        std::string("A: b\rc\r\n"), std::string("A: \x01\r\n"), std::string("Content-Length: 5\r\n\r\nabcde"),
+        "A: " + std::string(9000, 'b') + "\r\n", "A: " + std::string(70000, 'b') + "\r\n"})
+    requests.push_back("GET / HTTP/1.1\r\n" + host + more + "\r\n");
   {
     std::string headers;
     for (int i = 0; i < 200; ++i) headers += "A" + std::to_string(i) + ": b\r\n";
     requests.push_back("GET / HTTP/1.1\r\n" + host + headers + "\r\n");
   }
   const std::string start = "POST /v1/predict HTTP/1.1\r\n" + host + "Content-Type: application/json\r\n";
-  for (const char* lengths : {"",
-                              "Content-Length: -1\r\n",
-                              "Content-Length: +2\r\n",
-                              "Content-Length: 0x2\r\n",
-                              "Content-Length: 2 2\r\n",
-                              "Content-Length: 2,2\r\n",
-                              "Content-Length: 2\r\nContent-Length: 2\r\n",
-                              "Content-Length: 2\r\nContent-Length: 3\r\n",
-                              "Content-Length:\r\n",
-                              "Content-Length: a\r\n",
-                              "Content-Length: 99999999999999999999999\r\n",
-                              "Content-Length: 18446744073709551615\r\n",
-                              "Content-Length: 17000000\r\n",
-                              "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
-                              "Transfer-Encoding: gzip\r\n",
-                              "Transfer-Encoding: chunked, gzip\r\n",
-                              "Transfer-Encoding: identity\r\n",
-                              "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
-                              "Transfer-Encoding: xchunked\r\n",
-                              "Content-Length: 2\r\nContent-Encoding: gzip\r\n",
-                              "Content-Length: 2\r\nExpect: magic\r\n"})
-    requests.push_back(start + lengths + "\r\n{}");
+  requests.push_back(start + "\r\n{}");
+  for (std::string lengths :
+       between_bars(R"(Content-Length: -1 | Content-Length: +2 | Content-Length: 0x2 | Content-Length: 2 2 |
+           Content-Length: 2,2 | Content-Length: 2; Content-Length: 2 | Content-Length: 2; Content-Length: 3 |
+           Content-Length: | Content-Length: a | Content-Length: 99999999999999999999999 |
+           Content-Length: 18446744073709551615 | Content-Length: 17000000 |
+           Content-Length: 2; Transfer-Encoding: chunked | Transfer-Encoding: gzip |
+           Transfer-Encoding: chunked, gzip | Transfer-Encoding: identity |
+           Transfer-Encoding: chunked; Transfer-Encoding: chunked | Transfer-Encoding: xchunked |
+           Content-Length: 2; Content-Encoding: gzip | Content-Length: 2; Expect: magic)")) {
+    if (const auto two = lengths.find("; "); two != std::string::npos) lengths.replace(two, 2, "\r\n");
+    requests.push_back(start + lengths + "\r\n\r\n{}");
+  }
   for (const std::string& chunks :
        {std::string("x\r\n{}\r\n0\r\n\r\n"), std::string("-2\r\n{}\r\n0\r\n\r\n"), std::string("2\r\n{}0\r\n\r\n"),
         std::string("ffffffffffffffff\r\n{}"), std::string("fffffffffffffffff\r\n{}"), std::string("2\r\n{}\r\n"),
@@ -704,13 +616,6 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
 #endif
 }
 
-namespace {
-
-using namespace parsnets;
-using namespace std::chrono_literals;
-
-}  // namespace
-
 TEST(Turnstile, LetsNoMoreInThanThereArePlaces) {
   Turnstile turnstile(3);
   std::atomic<int> inside{0}, most{0}, served{0};
@@ -742,10 +647,6 @@ TEST(Turnstile, WhoseTurnDoesNotComeInTimeIsToldSo) {
 }
 
 namespace {
-
-using namespace parsnets;
-using namespace parsnets::test;
-using namespace std::chrono_literals;
 
 /// Stays in run() until it is let go.
 class Waiting : public MeanColours {

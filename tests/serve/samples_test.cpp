@@ -12,8 +12,8 @@
 
 namespace {
 
-using namespace parsnets;
 using namespace parsnets::test;
+using namespace parsnets;
 
 }  // namespace
 

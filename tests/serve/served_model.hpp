@@ -24,8 +24,7 @@ inline ServedSamples ten_samples() {
   samples.features = small_samples(10);
   for (std::size_t i = 0; i < 10; ++i)
     samples.samples.push_back({"sample " + std::to_string(i), "a \"class\"", i % 2 == 0});
-  samples.sheet = "sheet";
-  samples.sheet_type = "image/jpeg";
+  samples.sheet = {"sheet", "image/jpeg"};
   samples.sheet_columns = 5;
   samples.sheet_size = 32;
   for (std::size_t i = 0; i < 10; ++i) {
@@ -85,13 +84,7 @@ struct ServedModel {
   HttpServer server;
 
   explicit ServedModel(HttpServerOptions options = {})
-      : service(model_to_serve(pool), ten_samples(),
-                [] {
-                  ServiceOptions o;
-                  o.name = "small.safetensors";
-                  o.batch = 100;
-                  return o;
-                }()),
+      : service(model_to_serve(pool), ten_samples(), {.name = "small.safetensors", .batch = 100}),
         photographs(mean_colours(service.limits().dimensions)),
         server(
             [&] {

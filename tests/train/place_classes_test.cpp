@@ -15,7 +15,7 @@ struct Problem {
   Model model;
   Matrix<float> f{50, 3};
   std::vector<std::int32_t> labels;
-  PrototypeOptions options;
+  ParsNetsOptions options;
 
   explicit Problem(double width = 1, double lambda = 0.3, double prior = 5) {
     Rng rng(4);
@@ -33,8 +33,8 @@ struct Problem {
       for (std::size_t j = 0; j < 3; ++j)
         f(l, j) = static_cast<float>(rng.normal() + labels.back() * (j == 0 ? 1.0 : -0.5));
     }
-    options.width = width;
-    options.lambda = lambda;
+    options.prototype_width = width;
+    options.prototype_lambda = lambda;
     options.prior_samples = prior;
     place_classes(model, class_means(f.view(), labels), options);
   }

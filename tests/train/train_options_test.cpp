@@ -118,7 +118,7 @@ TEST(TrainOptions, SizesFollowTheirFunctions) {
   const auto o =
       std::get<ParsNetsOptions>(resolve_options(test::options_with("parsnets"), test::small_training_set()).method);
   EXPECT_EQ(o.networks, 0);
-  EXPECT_EQ(o.prototypes.attribute_steps, 1);
+  EXPECT_EQ(o.attribute_steps, 1);
 }
 
 }  // namespace

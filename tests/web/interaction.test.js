@@ -50,25 +50,9 @@ async function download(page, figure, kind) {
 
 function parseCsv(text) {
   const rows = [[]];
-  let field = "";
-  let quoted = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const c = text[i];
-    if (quoted) {
-      if (c === '"' && text[i + 1] === '"') {
-        field += '"';
-        i += 1;
-      } else if (c === '"') quoted = false;
-      else field += c;
-    } else if (c === '"') quoted = true;
-    else if (c === ",") {
-      rows[rows.length - 1].push(field);
-      field = "";
-    } else if (c === "\n") {
-      rows[rows.length - 1].push(field);
-      rows.push([]);
-      field = "";
-    } else if (c !== "\r") field += c;
+  for (const [, field, end] of text.matchAll(/("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n)/g)) {
+    rows.at(-1).push(field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field);
+    if (end !== ",") rows.push([]);
   }
   rows.pop();
   return rows;

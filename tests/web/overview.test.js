@@ -2,11 +2,9 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
 const { after, before, describe, test } = require("node:test");
-const { samplePage, launch, open, until } = require("./pages.js");
+const { SCREENS, samplePage, launch, open, until, assertFitsAndIsAccessible } = require("./pages.js");
 
-const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const sample = samplePage("sets");
 
 describe("several data sets", () => {
@@ -80,15 +78,10 @@ describe("several data sets", () => {
     await until(view.page, () => document.querySelectorAll("#contents a[aria-current]")[1].hash === "#SUN_2-geometry");
   });
 
-  for (const [scheme, width] of [["light", 1400], ["dark", 1400], ["light", 390], ["dark", 390]]) {
+  for (const [scheme, width] of SCREENS(1400, 390)) {
     test(`no overflow, no axe violation: ${scheme}, ${width} px`, async () => {
       const other = await open(browser, sample, { viewport: { width, height: 844 }, colorScheme: scheme });
-      assert.ok(await other.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page scrolls sideways");
-      await other.page.evaluate(() => document.querySelectorAll(".chart > svg :is(path, circle, line)").forEach((node) => node.remove()));
-      await other.page.addScriptTag({ content: axeSource });
-      const violations = await other.page.evaluate(async () => (await window.axe.run(document)).violations
-        .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
-      assert.deepEqual(violations, []);
+      await assertFitsAndIsAccessible(other.page, "several data sets", "main", ".scroll-box, svg, .visually-hidden");
       assert.deepEqual(other.problems, []);
       await other.context.close();
     });

@@ -1,6 +1,7 @@
 // Builds the template with cmake, puts sample reports in it, and starts the browser.
 "use strict";
 
+const assert = require("node:assert/strict");
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
@@ -8,6 +9,8 @@ const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 const { chromium } = require("playwright-core");
 const { makeReport } = require("./sample_data.js");
+
+const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const ROOT = path.join(__dirname, "..", "..");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "parsnets-web-"));
@@ -59,24 +62,33 @@ function launch() {
   });
 }
 
-// Opens a page and collects what must stay empty: console errors, exceptions, requests other than the file itself.
-async function open(browser, sample, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light", acceptDownloads: true, ...options });
-  context.setDefaultTimeout(0); // a slow machine is no failure
+// Opens a page and collects what must stay empty: console messages, exceptions, requests to others (not `isOwn(url)`).
+// What matches `expected` is left out. `before(page)` runs before the page is loaded; `ready` appears when it is.
+async function openWatched(browser, url, { isOwn, ready, expected = null, before = null, patience = 0, ...options }) {
+  const context = await browser.newContext({ colorScheme: "light", acceptDownloads: true, ...options });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const problems = [];
+  const note = (text) => {
+    if (!expected || !expected.test(text)) problems.push(text);
+  };
   page.on("console", (message) => {
-    // The tests read canvases back, which Chromium remarks upon; the page itself does not.
-    if (["error", "warning"].includes(message.type()) && !message.text().startsWith("Canvas2D: Multiple readback")) problems.push(`console: ${message.text()}`);
+    if (["error", "warning"].includes(message.type())) note(`console: ${message.text()}`);
   });
-  page.on("pageerror", (error) => problems.push(`exception: ${error.message}`));
+  page.on("pageerror", (error) => note(`exception: ${error.message}`));
   page.on("request", (request) => {
-    const url = request.url();
-    if (url !== sample.url && !url.startsWith("data:") && !url.startsWith("blob:")) problems.push(`request: ${url}`);
+    if (!isOwn(request.url()) && !/^(data|blob):/.test(request.url())) note(`request: ${request.url()}`);
   });
-  await page.goto(sample.url);
-  await page.waitForSelector(".results-table tbody tr");
+  if (before) await before(page);
+  await page.goto(url);
+  await page.waitForSelector(ready);
   return { context, page, problems };
+}
+
+// A report. Without patience: a slow machine is no failure. The tests read canvases back, which Chromium remarks upon.
+function open(browser, sample, options = {}) {
+  return openWatched(browser, sample.url, { isOwn: (url) => url === sample.url, ready: ".results-table tbody tr",
+    expected: /^console: Canvas2D: Multiple readback/, viewport: { width: 1400, height: 900 }, ...options });
 }
 
 // Waits until `check` holds in the page, asking after every frame; unlike waitForFunction it needs no eval, which the
@@ -85,4 +97,26 @@ async function until(page, check, argument) {
   while (!await page.evaluate(check, argument)) await page.evaluate(() => new Promise(requestAnimationFrame));
 }
 
-module.exports = { pageTemplate, fillPage, samplePage, realPage, launch, open, until };
+// What axe, which knows rules of accessibility, has against the page.
+async function violations(page) {
+  await page.evaluate(axeSource);
+  return page.evaluate(async () => (await window.axe.run(document)).violations
+    .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
+}
+
+// Nothing reaches over the right edge of the window, but what lies in parts that scroll by themselves, and axe is content.
+async function assertFitsAndIsAccessible(page, state, root = "body", scrolls = ".visually-hidden") {
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${state}: the page scrolls sideways`);
+  const wide = await page.evaluate(([within, except]) => [...document.querySelectorAll(`${within} *`)].filter((node) => {
+    const box = node.getBoundingClientRect();
+    return box.width > 0 && box.right > window.innerWidth + 1 && !node.closest(except);
+  }).map((node) => `${node.tagName}.${node.className}`), [root, scrolls]);
+  assert.deepEqual(wide, [], state);
+  // Thousands of bare shapes of charts only slow axe down: it judges text, names, roles and focus.
+  await page.evaluate(() => document.querySelectorAll(".chart > svg :is(path, circle, line)").forEach((node) => node.remove()));
+  assert.deepEqual(await violations(page), [], state);
+}
+
+const SCREENS = (wide, narrow) => ["light", "dark"].flatMap((scheme) => [wide, narrow].map((width) => [scheme, width]));
+
+module.exports = { SCREENS, pageTemplate, fillPage, samplePage, realPage, launch, openWatched, open, until, violations, assertFitsAndIsAccessible };

@@ -6,11 +6,14 @@ const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
+const { after, before } = require("node:test");
+const { launch, openWatched } = require("./pages.js");
 
 const ROOT = path.join(__dirname, "..", "..");
 const TOOL = process.env.PARSNETS || path.join(ROOT, "build", "parsnets");
 const DEMO = path.join(ROOT, "data", "demo");
 const PATIENCE = 60000; // for anything that the page should do at once
+const limit = { timeout: 4 * PATIENCE };
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "parsnets-playground-"));
 const servers = new Set();
@@ -69,39 +72,36 @@ function serve(args) {
   });
 }
 
-// Opens the page and collects what must stay empty: console messages, exceptions, requests to others. What matches
-// `expected` is left out: the browser itself logs each answer that is not a success. `before(page)` runs before the page
-// is loaded.
-async function openPlayground(browser, url, { expected = null, ready = ".bars li", before = null, ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, colorScheme: "light", acceptDownloads: true, ...options });
-  context.setDefaultTimeout(PATIENCE);
-  const page = await context.newPage();
-  const problems = [];
-  const note = (text) => {
-    if (!expected || !expected.test(text)) problems.push(text);
-  };
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) note(`console: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => note(`exception: ${error.message}`));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(new URL("/", url).href) && !/^(data|blob):/.test(request.url())) note(`request: ${request.url()}`);
-  });
-  if (before) await before(page);
-  await page.goto(url);
-  await page.waitForSelector(ready);
-  return { context, page, problems };
+// `expected` is for answers that are not a success: the browser itself logs each.
+function openPlayground(browser, url, options = {}) {
+  return openWatched(browser, url, { isOwn: (one) => one.startsWith(new URL("/", url).href), ready: ".bars li", patience: PATIENCE,
+    viewport: { width: 1366, height: 768 }, ...options });
 }
 
-// work(page) on a fresh page, on which nothing may go wrong.
-async function onPage(browser, url, options, work) {
-  const view = await openPlayground(browser, url, options);
-  try {
-    await work(view.page);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
+// A browser and a server for the tests of a file; `prepare` returns the arguments of `parsnets serve`, which become
+// `args`. withPage(work, {url, …}) does the work on a fresh page that has settled, and on which nothing may go wrong.
+function startedServer(prepare) {
+  const started = {};
+  before(async () => {
+    started.args = prepare();
+    started.server = await serve([...started.args, "--port", "0"]);
+    started.browser = await launch();
+  }, { timeout: 10 * PATIENCE });
+  after(async () => {
+    await started.browser.close();
+    await started.server.stop();
+  });
+  started.withPage = async (work, { url = started.server.url, ...options } = {}) => {
+    const view = await openPlayground(started.browser, url, options);
+    try {
+      if (!options.ready) await settled(view.page);
+      await work(view.page);
+      assert.deepEqual(view.problems, []);
+    } finally {
+      await view.context.close();
+    }
+  };
+  return started;
 }
 
 // Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
@@ -144,4 +144,22 @@ async function withModel(page, changes) {
   });
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, folder, parsnets, trainedModel, serve, openPlayground, onPage, until, settled, hold, withModel };
+// Clicks on the button, and gives what is downloaded.
+async function downloaded(page, button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+  return download;
+}
+
+// Opens the editor with a new class that is described as another one.
+async function newClass(page, name, like) {
+  await page.getByRole("button", { name: "New class" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill(name);
+  await page.getByLabel("Like").selectOption(like);
+}
+
+async function addClass(page, name, like) {
+  await newClass(page, name, like);
+  await page.getByRole("button", { name: "Done" }).click();
+}
+
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, newClass, addClass };

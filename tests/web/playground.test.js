@@ -5,8 +5,8 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
-const { limit, started, withPage, score, slider, tile, announced, redescribe } = require("./playground_demo.js");
-const { DEMO, folder, parsnets, trainedModel, serve, openPlayground, until, settled, withModel } = require("./playground.js");
+const { started, withPage, score, slider, tile, announced, redescribe } = require("./playground_demo.js");
+const { DEMO, limit, folder, parsnets, trainedModel, serve, until, settled, withModel, newClass, addClass } = require("./playground.js");
 
 describe("a class the model was never trained on", () => {
   // Written from common knowledge. Ten classes compete: with 24 pictures, 7 right have a chance of 0.7 % by guessing.
@@ -34,9 +34,7 @@ describe("a class the model was never trained on", () => {
   }
 
   test("sliders move predictions while they move; the last position wins", limit, () => withPage(async (page) => {
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("heron");
-    await page.getByLabel("Like").selectOption("bird");
+    await newClass(page, "heron", "bird");
     let requests = 0;
     page.on("request", (request) => {
       if (request.url().endsWith("/v1/predict") && request.postData().includes('"all"')) requests += 1;
@@ -63,9 +61,7 @@ describe("a class the model was never trained on", () => {
   }));
 
   test("attributes are found, changed by number, and reset one by one", limit, () => withPage(async (page) => {
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("okapi");
-    await page.getByLabel("Like").selectOption("horse");
+    await newClass(page, "okapi", "horse");
     await page.getByLabel("Find attribute").fill("LEG");
     assert.deepEqual(await page.locator(".sliders li:visible .attribute-name").allTextContents(), ["four legs", "long legs"]);
     await page.getByLabel("long legs, number").fill("12.5");
@@ -83,9 +79,7 @@ describe("a class the model was never trained on", () => {
   }));
 
   test("a value out of the scale becomes the nearest, and the page says which", limit, () => withPage(async (page) => {
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("okapi");
-    await page.getByLabel("Like").selectOption("horse");
+    await newClass(page, "okapi", "horse");
     const number = page.getByLabel("long legs, number");
     const type = async (value) => {
       await number.fill(value);
@@ -195,10 +189,7 @@ describe("a picture", () => {
 
   test("has no reason between two classes that are described alike", limit, () => withPage(async (page) => {
     for (const name of ["pony", "foal"]) {
-      await page.getByRole("button", { name: "New class" }).click();
-      await page.getByRole("textbox", { name: "Name" }).fill(name);
-      await page.getByLabel("Like").selectOption("horse");
-      await page.getByRole("button", { name: "Done" }).click();
+      await addClass(page, name, "horse");
     }
     await settled(page);
     await page.locator('.tile.own[aria-label^="horse,"]').first().click();
@@ -332,28 +323,25 @@ describe("a model", () => {
     const model = path.join(folder, "uncalibrated.safetensors");
     parsnets("train", "--data", data, "--out", model, "--quiet");
     const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
-    const view = await openPlayground(started.browser, bare.url);
-    const text = await view.page.locator("main").innerText();
-    assert.doesNotMatch(text, /null|undefined|NaN|Prediction set|when unsure/);
-    assert.match(await view.page.locator(".tile").first().textContent(), /sample \d+/);
-    assert.deepEqual(view.problems, []);
-    await view.context.close();
+    await withPage(async (page) => {
+      assert.doesNotMatch(await page.locator("main").innerText(), /null|undefined|NaN|Prediction set|when unsure/);
+      assert.match(await page.locator(".tile").first().textContent(), /sample \d+/);
+    }, { url: bare.url });
     await bare.stop();
     // Nor does it need samples.
     const empty = await serve(["--model", model, "--port", "0"]);
-    const plain = await openPlayground(started.browser, empty.url, { ready: ".class-rows li" });
-    assert.match(await plain.page.locator("#result-body").textContent(), /no pictures/);
-    // Without pictures, nothing is said of the pictures that a class takes.
-    await plain.page.getByRole("button", { name: "New class" }).click();
-    await plain.page.getByRole("textbox", { name: "Name" }).fill("pony");
-    await settled(plain.page);
-    assert.equal(await plain.page.locator("#effect").textContent(), "");
-    await plain.page.getByRole("button", { name: "Done" }).click();
-    assert.doesNotMatch(await plain.page.locator("main").innerText(), /take|match/);
-    await plain.page.getByRole("button", { name: "Hide ship" }).click();
-    assert.match(await plain.page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
-    assert.deepEqual(plain.problems, []);
-    await plain.context.close();
+    await withPage(async (page) => {
+      assert.match(await page.locator("#result-body").textContent(), /no pictures/);
+      // Without pictures, nothing is said of the pictures that a class takes.
+      await page.getByRole("button", { name: "New class" }).click();
+      await page.getByRole("textbox", { name: "Name" }).fill("pony");
+      await settled(page);
+      assert.equal(await page.locator("#effect").textContent(), "");
+      await page.getByRole("button", { name: "Done" }).click();
+      assert.doesNotMatch(await page.locator("main").innerText(), /take|match/);
+      await page.getByRole("button", { name: "Hide ship" }).click();
+      assert.match(await page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
+    }, { url: empty.url, ready: ".class-rows li" });
     await empty.stop();
   });
 });

@@ -2,12 +2,10 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
 const { describe, test } = require("node:test");
-const { limit, withPage, redescribe } = require("./playground_demo.js");
-const { settled } = require("./playground.js");
-
-const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const { withPage, redescribe } = require("./playground_demo.js");
+const { SCREENS, assertFitsAndIsAccessible } = require("./pages.js");
+const { limit, settled } = require("./playground.js");
 
 describe("forced colours", () => {
   test("leave bars, the chosen tab and numbers to see", limit, () => withPage(async (page) => {
@@ -29,22 +27,13 @@ describe("forced colours", () => {
 });
 
 describe("accessibility", () => {
-  for (const [scheme, width] of [["light", 1366], ["dark", 1366], ["light", 360], ["dark", 360]]) {
+  for (const [scheme, width] of SCREENS(1366, 360)) {
     test(`no overflow, no axe violation: ${scheme}, ${width} px`, limit, () => withPage(async (page) => {
       const check = async (state) => {
         await settled(page);
         assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${state}: the page scrolls sideways`);
-        const wide = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((node) => {
-          const box = node.getBoundingClientRect();
-          return box.width > 0 && box.right > window.innerWidth + 1 && !node.closest(".visually-hidden");
-        }).map((node) => `${node.tagName}.${node.className}`));
-        assert.deepEqual(wide, [], state);
-        const violations = await page.evaluate(async () => (await window.axe.run(document)).violations
-          .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
-        assert.deepEqual(violations, [], state);
+        await assertFitsAndIsAccessible(page, state);
       };
-      await page.evaluate(axeSource);
       await check("at first");
       await page.getByLabel(/^Answer "unknown" when unsure/).check();
       await page.getByRole("tab", { name: "Attributes in the picture" }).click();

@@ -2,28 +2,9 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { after, before } = require("node:test");
-const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, trainedModel, serve, onPage, until, settled } = require("./playground.js");
+const { DEMO, trainedModel, startedServer, until, settled } = require("./playground.js");
 
-const limit = { timeout: 4 * PATIENCE };
-
-const started = {};
-before(async () => {
-  started.browser = await launch();
-  started.server = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0"]);
-});
-after(async () => {
-  await started.server.stop();
-  await started.browser.close();
-});
-
-function withPage(work, options) {
-  return onPage(started.browser, started.server.url, options, async (page) => {
-    await settled(page);
-    await work(page);
-  });
-}
+const started = startedServer(() => ["--model", trainedModel(), "--data", DEMO]);
 
 // {all, right} of the line above the pictures of a class.
 async function score(page, name) {
@@ -45,4 +26,4 @@ async function redescribe(page, name, base, values) {
   await settled(page);
 }
 
-module.exports = { limit, started, withPage, score, slider, tile, announced, redescribe };
+module.exports = { started, withPage: started.withPage, score, slider, tile, announced, redescribe };

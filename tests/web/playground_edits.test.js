@@ -6,8 +6,18 @@ const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
-const { limit, withPage, score, slider, announced, redescribe } = require("./playground_demo.js");
-const { DEMO, TOOL, folder, parsnets, trainedModel, until, settled } = require("./playground.js");
+const { withPage, score, slider, announced, redescribe } = require("./playground_demo.js");
+const { DEMO, TOOL, limit, folder, parsnets, trainedModel, until, settled, downloaded, addClass } = require("./playground.js");
+
+// Runs the commands of an export as a reader who pastes them, in a folder with the model and what was downloaded.
+async function runCommands(page, download = null) {
+  const work = fs.mkdtempSync(path.join(folder, "export-"));
+  if (download) await download.saveAs(path.join(work, download.suggestedFilename()));
+  fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
+  const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
+  execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+  return work;
+}
 
 describe("edits", () => {
   test("are undone and redone, by buttons and by keys", limit, () => withPage(async (page) => {
@@ -38,7 +48,7 @@ describe("edits", () => {
     await redescribe(page, "deer", "horse", { antlers: 80, mane: 0, wild: 100 });
     const { right } = await score(page, "deer");
     await page.getByRole("button", { name: "Done" }).click();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    const download = await downloaded(page, "Export");
     assert.equal(download.suggestedFilename(), "classes.csv");
     const table = path.join(folder, "classes.csv");
     await download.saveAs(table);
@@ -60,15 +70,12 @@ describe("edits", () => {
   test("are saved as a bank for the device file that the page's command writes", limit, () => withPage(async (page) => {
     await redescribe(page, "deer", "horse", { antlers: 80 });
     await page.getByRole("button", { name: "Done" }).click();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Device bank" }).click()]);
+    const download = await downloaded(page, "Device bank");
     assert.equal(download.suggestedFilename(), "classes.bank");
     const file = path.join(folder, "classes.bank");
     await download.saveAs(file);
     await page.waitForSelector(".exported pre");
-    const work = fs.mkdtempSync(path.join(folder, "device-"));
-    fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
-    const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
-    execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+    const work = await runCommands(page);
     const device = fs.readFileSync(path.join(work, path.basename(trainedModel()).replace(".safetensors", ".pnrt")));
     const bank = fs.readFileSync(file);
     assert.equal(bank.toString("latin1", 0, 8), "PNRTBANK");
@@ -78,10 +85,7 @@ describe("edits", () => {
   }));
 
   test("a class of yours is deleted, and the deletion undone", limit, () => withPage(async (page) => {
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("pony");
-    await page.getByLabel("Like").selectOption("horse");
-    await page.getByRole("button", { name: "Done" }).click();
+    await addClass(page, "pony", "horse");
     await page.getByRole("button", { name: "Delete pony" }).click();
     assert.equal(await page.locator(".class-rows .own").count(), 0);
     await page.keyboard.press("Control+z");
@@ -102,7 +106,7 @@ describe("edits", () => {
   test("the commands of an export go when the classes change", limit, () => withPage(async (page) => {
     const commands = page.locator(".exported pre");
     const save = async () => {
-      await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+      await downloaded(page, "Export");
       await page.waitForSelector(".exported p");
     };
     await page.getByRole("button", { name: "Hide ship" }).click();
@@ -117,13 +121,10 @@ describe("edits", () => {
 
   test("that cannot be used yet are named by an export", limit, () => withPage(async (page) => {
     for (const name of ["horse", "pony"]) {
-      await page.getByRole("button", { name: "New class" }).click();
-      await page.getByRole("textbox", { name: "Name" }).fill(name);
-      await page.getByLabel("Like").selectOption("horse");
-      await page.getByRole("button", { name: "Done" }).click();
+      await addClass(page, name, "horse");
     }
     for (const button of ["Export", "Device bank"]) {
-      await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+      await downloaded(page, button);
       await page.waitForSelector(".exported .warning");
       assert.equal(await page.locator(".exported .warning").innerText(),
         "Not exported: horse. The model has a class horse. Choose another name, or hide that class.");
@@ -132,18 +133,10 @@ describe("edits", () => {
 
   test("names with commas and quotes are quoted in the commands of an export", limit, () => withPage(async (page) => {
     const name = 'bull, "tame" or farmer\'s';
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill(name);
-    await page.getByLabel("Like").selectOption("horse");
-    await page.getByRole("button", { name: "Done" }).click();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    await addClass(page, name, "horse");
+    const download = await downloaded(page, "Export");
     await page.waitForSelector(".exported pre");
-    const work = fs.mkdtempSync(path.join(folder, "quoted-"));
-    await download.saveAs(path.join(work, "classes.csv"));
-    fs.copyFileSync(trainedModel(), path.join(work, path.basename(trainedModel())));
-    // As a reader pastes them.
-    const script = (await page.locator(".exported pre").textContent()).replace(/^parsnets/gm, '"$TOOL"');
-    execFileSync("sh", ["-euc", script], { cwd: work, env: { ...process.env, TOOL }, stdio: "pipe" });
+    const work = await runCommands(page, download);
     const listed = parsnets("classes", "list", "--model", path.join(work, path.basename(trainedModel())));
     assert.ok(listed.includes(name), listed);
   }));

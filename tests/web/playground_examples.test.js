@@ -4,14 +4,10 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { after, before, describe, test } = require("node:test");
-const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, onPage, settled } = require("./playground.js");
+const { describe, test } = require("node:test");
+const { DEMO, limit, folder, parsnets, trainedModel, startedServer, settled, downloaded } = require("./playground.js");
 
-const limit = { timeout: 4 * PATIENCE };
 const EXAMPLES = 20;
-let browser;
-let server;
 
 // The last samples of the demo set, which are trucks.
 function writeExamples(file) {
@@ -22,26 +18,14 @@ function writeExamples(file) {
   fs.writeFileSync(file, Buffer.concat([Buffer.from(head, "latin1"), all.subarray(all.length - (EXAMPLES * (all.length - start)) / rows)]));
 }
 
-before(async () => {
+const { withPage } = startedServer(() => {
   const model = path.join(folder, "examples.safetensors");
   const examples = path.join(folder, "examples.npy");
   fs.copyFileSync(trainedModel(), model);
   writeExamples(examples);
   parsnets("classes", "add", "--model", model, "--classes", "gadget", "--input", examples);
-  server = await serve(["--model", model, "--data", DEMO, "--port", "0"]);
-  browser = await launch();
-}, { timeout: 5 * PATIENCE });
-after(async () => {
-  await browser.close();
-  await server.stop();
+  return ["--model", model, "--data", DEMO];
 });
-
-function withPage(work, options) {
-  return onPage(browser, server.url, options, async (page) => {
-    await settled(page);
-    await work(page);
-  });
-}
 
 describe("a class known by examples alone", () => {
   test("is said to be one, and has no description", limit, () => withPage(async (page) => {
@@ -69,7 +53,7 @@ describe("a class known by examples alone", () => {
   }));
 
   test("is not in the table of an export, which says so", limit, () => withPage(async (page) => {
-    await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+    await downloaded(page, "Export");
     await page.waitForSelector(".exported p");
     assert.deepEqual(await page.locator(".exported p").allTextContents(),
       ["Saved classes.csv: the classes of the model with their attributes.", "Not exported: gadget. It is known by examples alone."]);

@@ -4,17 +4,13 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { after, before, describe, test } = require("node:test");
-const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, trainedModel, serve, onPage, settled } = require("./playground.js");
+const { describe, test } = require("node:test");
+const { DEMO, limit, folder, trainedModel, startedServer, settled, newClass } = require("./playground.js");
 
-const limit = { timeout: 4 * PATIENCE };
 const NAMES = { deer: "055.Evening_Grosbeak", truck: "047.American_Goldfinch", cat: "001.Twin", dog: "002.Twin", ship: "\u202eevil" };
 const LONG = `has_${"w".repeat(116)}`;
 
-let browser;
-let server;
-before(async () => {
+const { withPage } = startedServer(() => {
   const data = path.join(folder, "named");
   fs.mkdirSync(data);
   for (const file of ["features.npy", "labels.npy", "thumbnails.jpg"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
@@ -22,20 +18,8 @@ before(async () => {
   fs.writeFileSync(path.join(data, "attributes.csv"), text("attributes.csv").replace("has_wings", LONG)
     .replace(/^\w+(?=,\d)/gm, (name) => NAMES[name] || name));
   fs.writeFileSync(path.join(data, "split.json"), text("split.json").replace(/"(deer|truck|cat|dog|ship)"/g, (_, name) => JSON.stringify(NAMES[name])));
-  server = await serve(["--model", trainedModel(data), "--data", data, "--port", "0"]);
-  browser = await launch();
+  return ["--model", trainedModel(data), "--data", data];
 });
-after(async () => {
-  await server.stop();
-  await browser.close();
-});
-
-function withPage(work, options) {
-  return onPage(browser, server.url, options, async (page) => {
-    await settled(page);
-    await work(page);
-  });
-}
 
 // Whether the text of the first node that holds it is written from left to right.
 function leftToRight(page, selector, text) {
@@ -101,9 +85,7 @@ describe("names of classes", () => {
       tag.id = "tag-of-evil";
     });
     assert.equal(await leftToRight(page, "#tag-of-evil", "seen"), true);
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("pony\u202e");
-    await page.getByLabel("Like").selectOption("horse");
+    await newClass(page, "pony\u202e", "horse");
     await settled(page);
     await page.waitForSelector("#effect:not(:empty)");
     assert.equal(await leftToRight(page, "#effect", "takes"), true);

@@ -5,17 +5,11 @@ const assert = require("node:assert/strict");
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
-const { after, before, describe, test } = require("node:test");
-const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, ROOT, folder, parsnets, trainedModel, serve, onPage, until, settled, hold } = require("./playground.js");
+const { describe, test } = require("node:test");
+const { DEMO, PATIENCE, ROOT, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold } = require("./playground.js");
 
-const limit = { timeout: 4 * PATIENCE };
 const photos = path.join(folder, "photos");
-let browser;
-let server;
-let args;
-
-before(async () => {
+const started = startedServer(() => {
   const script = (name, ...args) => execFileSync("/usr/bin/python3", [path.join(ROOT, "scripts", name), ...args], { stdio: "pipe", timeout: 5 * PATIENCE });
   const backbone = path.join(folder, "tiny.onnx");
   const data = path.join(folder, "data");
@@ -23,18 +17,9 @@ before(async () => {
   script("demo_photos.py", "--out", photos);
   parsnets("extract", "--images", photos, "--backbone", backbone, "--attributes", path.join(DEMO, "attributes.csv"), "--out", data, "--quiet");
   fs.copyFileSync(path.join(DEMO, "split.json"), path.join(data, "split.json"));
-  args = ["--model", trainedModel(data), "--data", data, "--backbone", backbone];
-  server = await serve([...args, "--port", "0"]);
-  browser = await launch();
-}, { timeout: 10 * PATIENCE });
-after(async () => {
-  await browser.close();
-  await server.stop();
+  return ["--model", trainedModel(data), "--data", data, "--backbone", backbone];
 });
-
-function withPage(work, { url = server.url, ...options } = {}) {
-  return onPage(browser, url, options, work);
-}
+const { withPage } = started;
 
 // Every tenth photograph of a class.
 function filesOf(name) {
@@ -107,7 +92,6 @@ describe("photographs", () => {
 
   test("have a place in the grid while they are read", limit, () => withPage(async (page) => {
     const files = filesOf("truck").slice(0, 3);
-    await settled(page);
     const release = await hold(page, "**/v1/predict");
     await page.locator("#photo-file").setInputFiles(files);
     const places = page.locator(".group:first-child .placeholder");
@@ -120,7 +104,7 @@ describe("photographs", () => {
   }));
 
   test("that are dropped while the server is away are sent when it is back", limit, async () => {
-    const first = await serve([...args, "--port", "0"]);
+    const first = await serve([...started.args, "--port", "0"]);
     await withPage(async (page) => {
       const files = filesOf("truck").slice(0, 2);
       await settled(page);
@@ -131,7 +115,7 @@ describe("photographs", () => {
       assert.equal(await page.locator(".placeholder").count(), 2);
       await give(page, "paste", filesOf("deer").slice(0, 1));
       assert.equal(await page.locator(".placeholder").count(), 3);
-      const second = await serve([...args, "--port", new URL(first.url).port]);
+      const second = await serve([...started.args, "--port", new URL(first.url).port]);
       await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 3);
       assert.equal(await page.locator(".placeholder").count(), 0);
       await page.waitForSelector("#problem", { state: "hidden" });
@@ -140,7 +124,6 @@ describe("photographs", () => {
   });
 
   test("that are removed while they are read stay away", limit, () => withPage(async (page) => {
-    await settled(page);
     const release = await hold(page, "**/v1/predict");
     await page.locator("#photo-file").setInputFiles(filesOf("truck").slice(0, 2));
     await until(page, () => document.querySelectorAll(".placeholder").length === 2);
@@ -201,7 +184,6 @@ describe("photographs", () => {
   }));
 
   test("are dropped beside a folder, which is named", limit, () => withPage(async (page) => {
-    await settled(page);
     await drop(page, [path.join(photos, "cat"), filesOf("cat")[0]]);
     await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
     assert.equal(await page.locator(".placeholder").count(), 0);
@@ -211,11 +193,10 @@ describe("photographs", () => {
 
 describe("pictures of samples", () => {
   test("that cannot be had while the server is away come when it is back", limit, async () => {
-    const start = (port) => serve([...args, "--images", photos, "--port", port]);
+    const start = (port) => serve([...started.args, "--images", photos, "--port", port]);
     const first = await start("0");
     const shown = (page, place) => until(page, (at) => [...document.querySelectorAll("#grid .picture")].at(at).style.backgroundImage, place);
     await withPage(async (page) => {
-      await settled(page);
       await shown(page, 0);
       await first.stop();
       await page.locator(".tile").last().scrollIntoViewIfNeeded();

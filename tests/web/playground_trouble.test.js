@@ -5,35 +5,18 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
-const { launch } = require("./pages.js");
-const { DEMO, PATIENCE, folder, parsnets, trainedModel, serve, onPage, until, settled, hold } = require("./playground.js");
+const { violations } = require("./pages.js");
+const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold } = require("./playground.js");
 
-const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const limit = { timeout: 4 * PATIENCE };
 const failures = /Failed to load resource/;
 const args = ["--model", trainedModel(), "--data", DEMO];
-
-let browser;
-let server;
-before(async () => {
-  browser = await launch();
-  server = await serve([...args, "--port", "0"]);
-});
-after(async () => {
-  await server.stop();
-  await browser.close();
-});
-
-function withPage(work, { url = server.url, ...options } = {}) {
-  return onPage(browser, url, options, work);
-}
+const { withPage } = startedServer(() => args);
 
 const announced = (page, text) => until(page, (wanted) => [...document.querySelectorAll("#announcer p")].some((one) => one.textContent === wanted), text);
 const busy = (page, id) => page.evaluate((name) => document.getElementById(name).getAttribute("aria-busy"), id);
 
 describe("a slow server", () => {
   test("leaves what is out of date marked, in sight and for screen readers", limit, () => withPage(async (page) => {
-    await settled(page);
     const release = await hold(page, "**/v1/predict");
     await page.getByRole("button", { name: "Hide ship" }).click();
     for (const id of ["grid", "result-body", "class-rows"]) {
@@ -44,8 +27,7 @@ describe("a slow server", () => {
       }, id);
     }
     await until(page, () => [...document.querySelectorAll(".picture, .bars .bar")].every((node) => Number(getComputedStyle(node).opacity) < 0.6));
-    await page.evaluate(axeSource);
-    assert.deepEqual(await page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => one.id)), []);
+    assert.deepEqual(await violations(page), []);
     await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
     await release();
     await until(page, () => document.getElementById("waiting").textContent === "");
@@ -58,7 +40,6 @@ describe("a slow server", () => {
   }));
 
   test("never leaves the answer of another picture beside the one that is selected", limit, () => withPage(async (page) => {
-    await settled(page);
     const release = await hold(page, "**/v1/explain");
     await page.locator('.tile[aria-label^="ship,"]').first().click();
     await until(page, () => document.querySelector(".verdict-name").textContent === "…");
@@ -70,7 +51,6 @@ describe("a slow server", () => {
   }));
 
   test("that is given up for the next picture shows that one", limit, () => withPage(async (page) => {
-    await settled(page);
     const release = await hold(page, "**/v1/explain");
     await page.locator('.tile[aria-label^="ship,"]').first().click();
     await page.locator('.tile[aria-label^="cat,"]').first().click();
@@ -85,7 +65,6 @@ describe("a server that hangs", () => {
   test("is said, and goes on when it is back", limit, async () => {
     const own = await serve([...args, "--port", "0"]);
     await withPage(async (page) => {
-      await settled(page);
       own.pause();
       await page.getByRole("button", { name: "Hide ship" }).click();
       await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
@@ -150,7 +129,6 @@ describe("a server that stops", () => {
 
 describe("what the server refuses", () => {
   test("is said in its words", limit, () => withPage(async (page) => {
-    await settled(page);
     await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error: { code: "bad_request", message: "bank.add: wrong", expected: "another" } } }));
     await page.getByRole("button", { name: "Hide ship" }).click();
     await page.waitForSelector("#problem:not([hidden])");
@@ -159,7 +137,6 @@ describe("what the server refuses", () => {
   }, { expected: failures }));
 
   test("is said with its place once", limit, () => withPage(async (page) => {
-    await settled(page);
     const error = { code: "bad_request", message: "bank.remove[9]: expected one class, found none", field: "bank.remove[9]", expected: "one class", found: "none" };
     await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error } }));
     await page.getByRole("button", { name: "Hide ship" }).click();
@@ -251,8 +228,7 @@ describe("a token", () => {
     assert.equal(await page.getByRole("button", { name: "Add your photo" }).isDisabled(), true);
     assert.equal(await page.evaluate(() => document.activeElement.id), "token");
     assert.equal(await page.locator("#token").getAttribute("type"), "password");
-    await page.evaluate(axeSource);
-    assert.deepEqual(await page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => one.id)), []);
+    assert.deepEqual(await violations(page), []);
     await page.keyboard.type("a wrong one");
     await page.keyboard.press("Enter");
     await until(page, () => document.getElementById("token-problem").textContent.startsWith("The server does not accept this token."));
@@ -309,7 +285,6 @@ describe("a token", () => {
     const first = await serve([...args, "--port", "0", "--token-file", files[0]]);
     const address = new URL("/", first.url);
     await withPage(async (page) => {
-      await settled(page);
       await first.stop();
       await page.waitForSelector("#problem:not([hidden])");
       const second = await serve([...args, "--port", address.port, "--token-file", files[1]]);

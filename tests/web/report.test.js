@@ -2,12 +2,10 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
 const { after, before, describe, test } = require("node:test");
-const { samplePage, realPage, launch, open, until } = require("./pages.js");
+const { SCREENS, samplePage, realPage, launch, open, until, assertFitsAndIsAccessible } = require("./pages.js");
 const { KINDS } = require("./sample_data.js");
 
-const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const samples = process.env.PAGE ? [[process.env.PAGE, realPage(process.env.PAGE)]] : KINDS.map((kind) => [kind, samplePage(kind)]);
 
 // Which figures a run must show, by the parts it has.
@@ -212,23 +210,12 @@ for (const [name, sample] of samples) {
       }
     });
 
-    for (const [scheme, width] of [["light", 1400], ["dark", 1400], ["light", 390], ["dark", 390]]) {
+    for (const [scheme, width] of SCREENS(1400, 390)) {
       test(`no overflow, no small text, no axe violation: ${scheme}, ${width} px`, async () => {
         const view = await open(browser, sample, { viewport: { width, height: 844 }, colorScheme: scheme });
         assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), scheme);
-        assert.ok(await view.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page scrolls sideways");
-        const wide = await view.page.evaluate(() => [...document.querySelectorAll("main *")].filter((node) => {
-          const box = node.getBoundingClientRect();
-          return box.width > 0 && box.right > window.innerWidth + 1 && !node.closest(".scroll-box, svg, .visually-hidden");
-        }).map((node) => `${node.tagName}.${node.className}`));
-        assert.deepEqual(wide, []);
         assert.deepEqual(await smallTexts(view.page), []);
-        // Thousands of bare shapes only slow axe down: it judges text, names, roles and focus.
-        await view.page.evaluate(() => document.querySelectorAll(".chart > svg :is(path, circle, line)").forEach((node) => node.remove()));
-        await view.page.addScriptTag({ content: axeSource });
-        const violations = await view.page.evaluate(async () => (await window.axe.run(document)).violations
-          .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`));
-        assert.deepEqual(violations, []);
+        await assertFitsAndIsAccessible(view.page, name, "main", ".scroll-box, svg, .visually-hidden");
         assert.deepEqual(view.problems, []);
         await view.context.close();
       });
