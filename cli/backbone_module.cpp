@@ -12,7 +12,6 @@
 #include "base/machine.hpp"
 #include "data/feature_source.hpp"
 #include "formats/csv.hpp"
-#include "images/image_check.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
 #include "process_group.hpp"
