@@ -14,7 +14,6 @@
 #include "decoding_memory.hpp"
 #include "engine.hpp"
 #include "engine_pool.hpp"
-#include "images/image_check.hpp"
 #include "images/image_header.hpp"
 #include "images/pixels.hpp"
 #include "onnx_outline.hpp"

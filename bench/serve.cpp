@@ -18,7 +18,7 @@
 #include <sstream>
 #include <thread>
 
-#include "formats/npy_format.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 #include "predict_bounds.hpp"
 #include "problem.hpp"

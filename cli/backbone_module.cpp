@@ -13,7 +13,6 @@
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "formats/csv.hpp"
-#include "images/image_check.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
 #include "process_group.hpp"

@@ -11,7 +11,6 @@
 
 #include "base/file.hpp"
 #include "data/sample_set.hpp"
-#include "formats/csv_rows.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 #include "temporary_folder.hpp"

@@ -15,7 +15,6 @@
 #include "base/file.hpp"
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
-#include "formats/csv_rows.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 

@@ -1,6 +1,5 @@
-// Tables of text, the numbers in their cells, and the writers. The large numeric matrix is read by csv_float.cpp.
-// By hand, because Debian packages no CSV reader for C++ that checks as strictly and is independent of the locale.
-
+// Tables of text, matrices of numbers, and the writers. By hand, because Debian packages no CSV reader for C++ that
+// checks as strictly and is independent of the locale.
 #include "formats/csv.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <set>
@@ -22,6 +22,11 @@
 namespace parsnets {
 
 namespace {
+
+[[noreturn]] void fail(const std::string& file, std::size_t line, const std::string& field, const std::string& expected,
+                       const std::string& found, const std::string& advice) {
+  throw Error(BadInput{fmt::format("{}:{}", file, line), field, expected, found, advice});
+}
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -42,32 +47,25 @@ class CsvParser {
     Row row;
     row.line = line_;
     const std::size_t start = position_;
-    for (;;) {
+    row.cells.push_back(cell());
+    while (text_.substr(position_, 1) == ",") {
+      ++position_;
       row.cells.push_back(cell());
-      if (position_ < text_.size() && text_[position_] == ',') {
-        ++position_;
-        continue;
-      }
-      row.blank = position_ == start;
-      end_line();
-      return row;
     }
-  }
-
-  [[noreturn]] void fail(std::size_t line, const std::string& field, const std::string& expected,
-                         const std::string& found, const std::string& advice) const {
-    throw Error(BadInput{fmt::format("{}:{}", file_, line), field, expected, found, advice});
+    row.blank = position_ == start;
+    end_line();
+    return row;
   }
 
   void check_text() const {
     if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff"))
-      fail(1, "", "UTF-8 text", "UTF-16", "save the file as UTF-8");
+      fail(file_, 1, "", "UTF-8 text", "UTF-16", "save the file as UTF-8");
     std::size_t line = 1;
     for (std::size_t i = 0; i < text_.size();) {
       const std::size_t start = i;
       const auto point = next_code_point(text_, i);
       if (!point || *point == 0)
-        fail(line, "", "UTF-8 text", in_quotes(text_.substr(start, 1)), "save the file as UTF-8 text");
+        fail(file_, line, "", "UTF-8 text", in_quotes(text_.substr(start, 1)), "save the file as UTF-8 text");
       line += *point == '\n' ? 1 : 0;
     }
   }
@@ -77,7 +75,7 @@ class CsvParser {
     if (position_ < text_.size() && text_[position_] == '"') return quoted_cell();
     const std::size_t end = std::min(text_.find_first_of(",\r\n\"", position_), text_.size());
     if (end < text_.size() && text_[end] == '"')
-      fail(line_, "", "quotes around a whole cell",
+      fail(file_, line_, "", "quotes around a whole cell",
            "a quote inside " + in_quotes(text_.substr(position_, end - position_)),
            "put the cell in quotes and double the quotes inside it");
     const std::string_view found = text_.substr(position_, end - position_);
@@ -89,7 +87,8 @@ class CsvParser {
     const std::size_t first_line = line_;
     std::string content;
     for (++position_;; ++position_) {
-      if (position_ >= text_.size()) fail(first_line, "", "a closing quote", "the end of the file", "close the quote");
+      if (position_ >= text_.size())
+        fail(file_, first_line, "", "a closing quote", "the end of the file", "close the quote");
       const char c = text_[position_];
       if (c == '"') {
         if (text_.substr(position_ + 1, 1) != "\"") break;
@@ -100,15 +99,15 @@ class CsvParser {
     }
     ++position_;
     if (position_ < text_.size() && std::string_view(",\r\n").find(text_[position_]) == std::string_view::npos)
-      fail(line_, "", "a comma or the end of the line after a closing quote", in_quotes(text_.substr(position_, 1)),
-           "double the quotes inside a quoted cell");
+      fail(file_, line_, "", "a comma or the end of the line after a closing quote",
+           in_quotes(text_.substr(position_, 1)), "double the quotes inside a quoted cell");
     return content;
   }
 
   void end_line() {
     if (position_ < text_.size() && text_[position_] == '\r') {
       if (text_.substr(position_, 2) != "\r\n")
-        fail(line_, "", "lines that end in LF or CRLF", "a lone carriage return", "convert the line ends");
+        fail(file_, line_, "", "lines that end in LF or CRLF", "a lone carriage return", "convert the line ends");
       ++position_;
     }
     ++position_;
@@ -139,6 +138,12 @@ bool is_tiny(std::string_view number) {
   const auto result = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
   if (result.ec != std::errc{} || std::abs(power) > (std::int64_t{1} << 40)) return exponent.starts_with('-');
   return power + point - leading < 0;
+}
+
+void write_if_long(AtomicFile& out, std::string& lines) {
+  if (lines.size() <= (1u << 20)) return;
+  out.write(lines);
+  lines.clear();
 }
 
 void append_row(std::string& out, const std::vector<std::string>& cells) {
@@ -182,25 +187,25 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
     }
     if (blanks > 0) {
       if (width != 1)
-        parser.fail(first_blank, "",
-                    width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width),
-                    "a blank line", "remove the blank line");
+        fail(file.string(), first_blank, "",
+             width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width), "a blank line",
+             "remove the blank line");
       table.rows.insert(table.rows.end(), blanks, {std::string()});
       while (blanks > 0) table.lines.push_back(row->line - blanks--);
     }
     if (width == 0) width = row->cells.size();
     if (row->cells.size() != width)
-      parser.fail(row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
-                  fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
-                  width == 1 && !table.header.empty() && table.header[0].find(';') != std::string::npos
-                      ? "separate cells by commas, not by semicolons"
-                      : "fill in or remove cells; quote cells that contain a comma");
+      fail(file.string(), row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
+           fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
+           width == 1 && !table.header.empty() && table.header[0].find(';') != std::string::npos
+               ? "separate cells by commas, not by semicolons"
+               : "fill in or remove cells; quote cells that contain a comma");
     if (has_header && table.header.empty()) {
       std::set<std::string> seen;
       for (const auto& name : row->cells)
         if (!seen.insert(name).second)
-          parser.fail(row->line, "column " + in_quotes(name), "unique column names", "a duplicate",
-                      "rename one of them");
+          fail(file.string(), row->line, "column " + in_quotes(name), "unique column names", "a duplicate",
+               "rename one of them");
       table.header = std::move(row->cells);
     } else {
       table.rows.push_back(std::move(row->cells));
@@ -219,26 +224,20 @@ CsvShape csv_shape(const std::filesystem::path& file) {
     const CsvTable table = read_csv(file, true);
     return {table.rows.size(), table.header.size()};
   }
-  std::vector<char> piece(1u << 20);
   std::size_t rows = 0, cells = 1, blank = 0;
-  bool quoted = false, empty = true;
-  const auto end_row = [&] {
-    if (empty) ++blank;  // counts unless it is one of the last
-    if (!empty) rows += 1 + std::exchange(blank, 0);
-    empty = true;
-  };
-  while (const std::size_t got = input.read_some(piece.data(), piece.size()))
-    for (std::size_t i = 0; i < got; ++i) {
-      const char c = piece[i];
+  bool quoted = false;
+  LineReader lines([&](void* destination, std::size_t bytes) { return input.read_some(destination, bytes); });
+  for (std::string_view line; lines.next(line);) {
+    for (const char c : line) {
       if (c == '"') quoted = !quoted;  // a doubled quote is two of them
-      if (c == '\n' && !quoted) {
-        end_row();
-        continue;
-      }
       if (c == ',' && !quoted && rows == 0) ++cells;
-      if (c != '\r') empty = false;
     }
-  end_row();
+    if (quoted) continue;  // a row of several lines
+    if (line.empty())
+      ++blank;  // counts unless it is one of the last
+    else
+      rows += 1 + std::exchange(blank, 0);
+  }
   return {rows - 1, cells};
 }
 
@@ -292,10 +291,7 @@ void write_csv(const std::filesystem::path& file, const CsvTable& table) {
   if (!table.header.empty()) append_row(lines, table.header);
   for (const auto& row : table.rows) {
     append_row(lines, row);
-    if (lines.size() > (1u << 20)) {
-      out.write(lines);
-      lines.clear();
-    }
+    write_if_long(out, lines);
   }
   out.write(lines);
   out.commit();
@@ -316,14 +312,240 @@ void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values
         lines += format_number(block(r, c));
       }
       lines += '\n';
-      if (lines.size() > (1u << 20)) {
-        out.write(lines);
-        lines.clear();
-      }
+      write_if_long(out, lines);
     }
   });
   out.write(lines);
   out.commit();
+}
+
+// Matrices of numbers.
+
+namespace {
+
+/// Cuts the next cell off `rest`; returns false when there is none left. `more` says whether a comma follows, so that
+/// a comma at the end of the line makes a last, empty cell. Quotes are taken off; `broken` is set when they do not
+/// match.
+struct CellCutter {
+  std::string_view rest;
+  bool more = true, broken = false;
+
+  bool next(std::string_view& cell) {
+    if (!more) return false;
+    std::size_t end = 0;
+    if (rest.starts_with('"')) {
+      std::size_t close = rest.find('"', 1);
+      while (close != std::string_view::npos && rest.substr(close + 1, 1) == "\"") close = rest.find('"', close + 2);
+      broken = close == std::string_view::npos || (close + 1 < rest.size() && rest[close + 1] != ',');
+      if (broken) {
+        cell = rest;
+        more = false;
+        return true;
+      }
+      cell = rest.substr(1, close - 1);
+      end = close + 1;
+    } else {
+      const void* comma = std::memchr(rest.data(), ',', rest.size());
+      end = comma != nullptr ? static_cast<std::size_t>(static_cast<const char*>(comma) - rest.data()) : rest.size();
+      cell = rest.substr(0, end);
+    }
+    more = end < rest.size();
+    rest.remove_prefix(more ? end + 1 : end);
+    return true;
+  }
+};
+
+struct FirstLine {
+  bool is_header = false;
+  std::size_t cells = 0;
+};
+
+/// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
+/// silently could lose a sample: throws bad_input. `file` names the table.
+FirstLine look_at_first_line(std::string_view line, const std::string& file) {
+  FirstLine first;
+  CellCutter cutter{line};
+  std::string_view cell;
+  std::string name, number;
+  while (cutter.next(cell)) {
+    ++first.cells;
+    double value = 0;
+    if (parse_number(cell, value)) {
+      if (!std::isnan(value)) number = cell;
+    } else if (name.empty()) {
+      name = cell;
+    }
+  }
+  if (!name.empty() && !number.empty())
+    fail(file, 1, "", "numbers only, or column names only",
+         fmt::format("{} and {}", in_quotes(name), in_quotes(number)),
+         "correct the line (decimal points, no units, no row names)");
+  first.is_header = !name.empty();
+  return first;
+}
+
+/// Whether a cell may be empty or "nan".
+enum class Cells { may_be_missing, finite };
+
+/// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a
+/// number, and for another number of cells.
+void fill_row(std::string_view line, float* row, std::size_t width, const std::string& file, std::size_t number,
+              Cells kind) {
+  CellCutter cutter{line};
+  std::string_view cell;
+  std::size_t cells = 0;
+  for (; cutter.next(cell); ++cells) {
+    if (cells >= width) continue;  // counted for the message
+    double value = 0;
+    const bool is_number = !cutter.broken && parse_number(cell, value);
+    row[cells] = static_cast<float>(value);
+    if (is_number && std::isnan(row[cells]) && kind == Cells::finite)
+      fail(file, number, fmt::format("column {}", cells + 1), "a finite number", in_quotes(cell),
+           "remove the row or correct the value");
+    if (!is_number || std::isinf(row[cells]))
+      fail(file, number, fmt::format("column {}", cells + 1),
+           is_number               ? "a number within the range of float32"
+           : kind == Cells::finite ? "a finite number"
+                                   : "a finite number, an empty cell or nan",
+           in_quotes(cell), "use decimal points and no units, separators or infinities");
+  }
+  if (cells != width)
+    fail(file, number, "", fmt::format("{} cells, as in the first line", width), fmt::format("{} cells", cells),
+         "fill in or remove cells");
+}
+
+}  // namespace
+
+LineReader::LineReader(ReadBytes read) : read_(std::move(read)), buffer_(1u << 20) {
+  while (end_ < 3 && fill()) {
+  }
+  if (end_ >= 3 && std::memcmp(buffer_.data(), kByteOrderMark.data(), 3) == 0) begin_ = 3;
+}
+
+bool LineReader::next(std::string_view& line) {
+  std::size_t searched = begin_;
+  const char* found = nullptr;
+  for (;;) {
+    found = static_cast<const char*>(std::memchr(buffer_.data() + searched, '\n', end_ - searched));
+    if (found != nullptr) break;
+    const std::size_t length = end_ - begin_;
+    if (!fill()) break;
+    searched = begin_ + length;
+  }
+  if (found == nullptr && begin_ == end_) return false;
+  const std::size_t stop = found != nullptr ? static_cast<std::size_t>(found - buffer_.data()) : end_;
+  line = std::string_view(buffer_.data() + begin_, stop - begin_);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  begin_ = found != nullptr ? stop + 1 : end_;
+  return true;
+}
+
+// Moves the unfinished line to the front and reads on behind it; false when nothing more came.
+bool LineReader::fill() {
+  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+  const std::size_t got = read_(buffer_.data() + end_, buffer_.size() - end_);
+  end_ += got;
+  return got > 0;
+}
+
+CsvRowReader::CsvRowReader(std::string name, ReadBytes read) : name_(std::move(name)), lines_(std::move(read)) {
+  std::string_view line;
+  if (!lines_.next(line))
+    throw Error(BadInput{name_, "", "rows of comma-separated numbers", "nothing", "write one row per sample"});
+  const FirstLine first = look_at_first_line(line, name_);
+  width_ = first.cells;
+  number_ = 1;
+  if (!first.is_header) first_ = std::string(line);
+}
+
+Matrix<float> CsvRowReader::next(std::size_t count) {
+  std::vector<float> values;
+  std::size_t rows = 0;
+  const auto take = [&](std::string_view line) {
+    values.resize(values.size() + width_);
+    fill_row(line, values.data() + rows * width_, width_, name_, number_, Cells::finite);
+    ++rows;
+  };
+  if (first_) take(*first_);
+  first_.reset();
+  std::string_view line;
+  while (rows < count && lines_.next(line)) {
+    ++number_;
+    if (line.empty()) {
+      if (blank_ == 0) blank_ = number_;
+      continue;
+    }
+    if (blank_ > 0)  // blank lines are for the end
+      fail(name_, blank_, "", fmt::format("{} cells", width_), "a blank line", "remove it");
+    take(line);
+  }
+  Matrix<float> block(rows, width_);
+  std::ranges::copy(values, block.data());
+  return block;
+}
+
+namespace {
+
+/// The first line, and how many lines there are up to the last one that is not blank.
+std::pair<FirstLine, std::size_t> count_lines(const ReadBytes& read, const std::string& name) {
+  FirstLine first;
+  std::size_t number = 0, lines = 0;
+  std::string_view line;
+  LineReader reader(read);
+  while (reader.next(line)) {
+    if (number == 0) first = look_at_first_line(line, name);
+    ++number;
+    if (!line.empty()) lines = number;
+  }
+  if (lines <= (first.is_header ? 1u : 0u))
+    throw Error(BadInput{name, "", "rows of comma-separated numbers",
+                         first.is_header ? "only a header" : "blank lines only", "write it again"});
+  return {first, lines};
+}
+
+}  // namespace
+
+std::size_t count_csv_rows(const std::filesystem::path& path) {
+  InputFile file(path);
+  const auto read = [&](void* destination, std::size_t bytes) { return file.read_some(destination, bytes); };
+  const auto [first, lines] = count_lines(read, file.name());
+  return lines - (first.is_header ? 1 : 0);
+}
+
+// One quick pass counts the lines, a second fills the matrix.
+Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver* observer, const MatrixPlace& place) {
+  InputFile file(path);
+  LoadProgress progress(observer, path, 2 * file.size());  // two passes
+  const auto read = [&](void* destination, std::size_t bytes) {
+    const std::size_t got = file.read_some(destination, bytes);
+    progress.advance(got);
+    return got;
+  };
+  const auto [first, lines] = count_lines(read, file.name());
+  const std::size_t skipped = first.is_header ? 1 : 0;
+  // Every complete row takes at least one byte per cell: a longer matrix than that has a short row, which is reported
+  // before the end of this one is reached.
+  const std::size_t rows = std::min<std::size_t>(lines - skipped, (file.size() + 1) / first.cells + 1);
+  Matrix<float> result = new_matrix(rows, first.cells, place, "the values of " + file.name());
+  UsedRows filled(result);
+  file.seek(0);
+  LineReader reader(read);
+  std::string_view line;
+  std::size_t number = 1;
+  for (; number <= lines && reader.next(line); ++number) {
+    if (number <= skipped) continue;
+    const std::size_t r = number - skipped - 1;
+    if (r >= rows) break;
+    fill_row(line, result.row(r).data(), first.cells, file.name(), number, Cells::may_be_missing);
+    filled.add(r, 1);
+  }
+  if (number != lines + 1)
+    throw Error(BadInput{file.name(), "", "a file that does not change while it is read",
+                         "fewer lines on the second pass", "read it again"});
+  return result;
 }
 
 }  // namespace parsnets

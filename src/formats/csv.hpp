@@ -2,6 +2,8 @@
 // Comma-separated tables (RFC 4180: quotes, doubled quotes, CRLF, a UTF-8 byte-order mark).
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,46 @@ Matrix<float> read_csv_float(const std::filesystem::path& file, ProgressObserver
                              const MatrixPlace& place = {});
 /// n of that matrix: one pass over the lines.
 std::size_t count_csv_rows(const std::filesystem::path& file);
+
+// Numeric tables line by line and in rows, some at a time. Text is read in pieces of about 1 MB, so that it never is in
+// memory as a whole.
+
+/// Reads at most so many bytes; returns how many, 0 at the end.
+using ReadBytes = std::function<std::size_t(void*, std::size_t)>;
+
+/// Hands out lines one after the other, without their line ends.
+class LineReader {
+ public:
+  explicit LineReader(ReadBytes read);
+  /// False at the end. The view is valid until the next call. A last line without a line end counts.
+  bool next(std::string_view& line);
+
+ private:
+  bool fill();
+
+  ReadBytes read_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;
+};
+
+/// Memory does not grow with the number of rows. The rules are those of read_csv_float, except that every cell must be
+/// a number. Not thread-safe.
+class CsvRowReader {
+ public:
+  /// `name` is for messages. Reads the first line. Throws bad_input.
+  CsvRowReader(std::string name, ReadBytes read);
+
+  std::size_t cols() const { return width_; }
+  /// The next `count` rows, or as many as there are: at most count x cols. Throws bad_input naming the line.
+  Matrix<float> next(std::size_t count);
+
+ private:
+  std::string name_;
+  LineReader lines_;
+  std::optional<std::string> first_;  ///< a first line of numbers, until it is handed out
+  std::size_t width_ = 0, number_ = 0;
+  std::size_t blank_ = 0;  ///< number of the first blank line since the last row; 0: none
+};
 
 /// Parses one cell (blanks around it are ignored); NaN for an empty cell, "nan" or "na". Returns false when it is not
 /// a finite decimal number. Independent of the locale.

@@ -1,38 +1,20 @@
 #include "formats/element_type.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 #include "base/half.hpp"
 
 namespace parsnets {
 
-std::size_t element_size(ElementType type) {
-  switch (type) {
-    case ElementType::i8:
-    case ElementType::u8: return 1;
-    case ElementType::f16:
-    case ElementType::i16:
-    case ElementType::u16: return 2;
-    case ElementType::f32:
-    case ElementType::i32:
-    case ElementType::u32: return 4;
-    default: return 8;
-  }
-}
-
-std::string_view element_name(ElementType type) {
-  static constexpr std::array<std::string_view, 11> names{"float16", "float32", "float64", "int8",  "uint8", "int16",
-                                                          "uint16",  "int32",   "uint32",  "int64", "uint64"};
-  return names[static_cast<std::size_t>(type)];
-}
-
-bool is_integer(ElementType type) {
-  return type != ElementType::f16 && type != ElementType::f32 && type != ElementType::f64;
-}
-
 namespace {
+
+constexpr std::array<std::string_view, 11> kCodes{"f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"};
 
 struct Half {
   std::uint16_t bits;
@@ -40,37 +22,39 @@ struct Half {
   explicit operator double() const { return static_cast<double>(half_to_float(bits)); }
 };
 
-std::uint8_t swapped(std::uint8_t bits) { return bits; }
-std::uint16_t swapped(std::uint16_t bits) { return __builtin_bswap16(bits); }
-std::uint32_t swapped(std::uint32_t bits) { return __builtin_bswap32(bits); }
-std::uint64_t swapped(std::uint64_t bits) { return __builtin_bswap64(bits); }
-
-template <std::size_t bytes>
-using Bits = std::conditional_t<
-    bytes == 1, std::uint8_t,
-    std::conditional_t<bytes == 2, std::uint16_t, std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
-
-template <bool swap, class From, class To>
-void convert_all(const void* source, std::size_t count, To* destination) {
-  const auto* bytes = static_cast<const unsigned char*>(source);
-  for (std::size_t i = 0; i < count; ++i) {
-    Bits<sizeof(From)> bits;
-    std::memcpy(&bits, bytes + i * sizeof(From), sizeof bits);
-    if constexpr (swap) bits = swapped(bits);
-    destination[i] = static_cast<To>(std::bit_cast<From>(bits));
-  }
-}
-
 template <class From, class To>
 void convert(const void* source, std::size_t count, std::endian order, To* destination) {
-  if (order == std::endian::native)
-    convert_all<false, From>(source, count, destination);
-  else
-    convert_all<true, From>(source, count, destination);
+  const auto* bytes = static_cast<const unsigned char*>(source);
+  const auto all = [&](auto swapped) {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::array<unsigned char, sizeof(From)> value;
+      std::memcpy(value.data(), bytes + i * value.size(), value.size());
+      if constexpr (swapped.value) std::ranges::reverse(value);
+      destination[i] = static_cast<To>(std::bit_cast<From>(value));
+    }
+  };
+  order == std::endian::native ? all(std::false_type()) : all(std::true_type());
+}
+
+}  // namespace
+
+std::optional<ElementType> element_type(char kind, std::uint64_t size) {
+  for (std::size_t i = 0; i < kCodes.size(); ++i)
+    if (const auto type = static_cast<ElementType>(i); kCodes[i][0] == kind && element_size(type) == size) return type;
+  return std::nullopt;
+}
+
+std::size_t element_size(ElementType type) {
+  return static_cast<std::size_t>(kCodes[static_cast<std::size_t>(type)][1] - '0');
+}
+
+std::string element_name(ElementType type) {
+  const char kind = kCodes[static_cast<std::size_t>(type)][0];
+  return fmt::format("{}{}", kind == 'f' ? "float" : kind == 'i' ? "int" : "uint", 8 * element_size(type));
 }
 
 template <class To>
-void dispatch(ElementType type, std::endian order, const void* source, std::size_t count, To* destination) {
+void convert_values(ElementType type, std::endian order, const void* source, std::size_t count, To* destination) {
   switch (type) {
     case ElementType::f16: return convert<Half>(source, count, order, destination);
     case ElementType::f32: return convert<float>(source, count, order, destination);
@@ -86,15 +70,7 @@ void dispatch(ElementType type, std::endian order, const void* source, std::size
   }
 }
 
-}  // namespace
-
-void convert_to_float(ElementType type, std::endian order, const void* source, std::size_t count, float* destination) {
-  dispatch(type, order, source, count, destination);
-}
-
-void convert_to_double(ElementType type, std::endian order, const void* source, std::size_t count,
-                       double* destination) {
-  dispatch(type, order, source, count, destination);
-}
+template void convert_values(ElementType, std::endian, const void*, std::size_t, float*);
+template void convert_values(ElementType, std::endian, const void*, std::size_t, double*);
 
 }  // namespace parsnets

@@ -2,6 +2,8 @@
 
 #include "formats/mat.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -29,44 +31,103 @@ bool has_hdf5_signature(InputFile& file) {
   return false;
 }
 
-enum class Content { v4, v5, v73, cut_v73, other };
+/// What is said of a variable that is no array of numbers.
+std::string kind_advice(std::string_view kind) {
+  if (kind == "sparse") return "save full(x) instead";
+  if (kind == "struct") return "save its fields as variables: save -struct";
+  return "check the variable's name, or save it as a numeric array";
+}
 
-Content tell_content(const std::filesystem::path& path) {
+}  // namespace
+
+std::unique_ptr<MatFile> MatFile::open(const std::filesystem::path& path) {
   InputFile file(path);
   std::array<unsigned char, 128> header{};
   file.read(header.data(), std::min<std::uint64_t>(header.size(), file.size()), "header");
   const bool little = header[126] == 'I' && header[127] == 'M';
   const bool big = header[126] == 'M' && header[127] == 'I';
   const unsigned major = little ? header[125] : big ? header[124] : 0;
-  if (major == 1) return Content::v5;
-  if (has_hdf5_signature(file)) return Content::v73;
-  if (major == 2) return Content::cut_v73;
-  if (file.size() >= 20 && std::memchr(header.data(), 0, 4) != nullptr && header[0] < 60 && header[1] < 60)
-    return Content::v4;
-  return Content::other;
-}
-
-}  // namespace
-
-std::unique_ptr<MatFile> MatFile::open(const std::filesystem::path& path) {
-  switch (tell_content(path)) {
-    case Content::v5: return mat::open_v5(path);
-    case Content::v73: return mat::open_v73(path);
-    case Content::v4:
-      mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "what appears to be version 4",
-                  "save it again in MATLAB with save -v7");
-    case Content::cut_v73: mat::refuse(path.string(), "header", "HDF5 data after a MATLAB 7.3 header", "none");
-    case Content::other: break;
-  }
-  mat::refuse(path.string(), "header", "a MATLAB file of version 5 or 7.3", "something else",
-              "check that this is the right file and that it is complete");
+  if (major == 1) return mat::open_v5(path);
+  if (has_hdf5_signature(file)) return mat::open_v73(path);
+  if (major == 2) mat::refuse(file.name(), "header", "HDF5 data after a MATLAB 7.3 header", "none");
+  const bool v4 = file.size() >= 20 && std::memchr(header.data(), 0, 4) != nullptr && header[0] < 60 && header[1] < 60;
+  mat::refuse(
+      file.name(), "header", "a MATLAB file of version 5 or 7.3",
+      v4 ? "what appears to be version 4" : "something else",
+      v4 ? "save it again in MATLAB with save -v7" : "check that this is the right file and that it is complete");
 }
 
 const MatVariable* MatFile::find(std::string_view name) const {
   // The last of a name counts, as in MATLAB.
-  const auto& all = variables();
-  const auto it = std::find_if(all.rbegin(), all.rend(), [&](const MatVariable& v) { return v.name == name; });
-  return it == all.rend() ? nullptr : &*it;
+  const auto it = std::find_if(variables_.rbegin(), variables_.rend(), [&](const auto& v) { return v.name == name; });
+  return it == variables_.rend() ? nullptr : &*it;
+}
+
+std::unique_ptr<mat::Array> MatFile::open_array(const std::string& name) {
+  const MatVariable* found = find(name);
+  if (found == nullptr) mat::refuse(name_, name, "a variable of this name", "none", "check the file and the name");
+  return open_array(static_cast<std::size_t>(found - variables_.data()));
+}
+
+template <class T>
+Matrix<T> MatFile::read_numeric(const std::string& name, ProgressObserver* progress, const MatrixPlace& place) {
+  const auto array = open_array(name);
+  if (!mat::is_numeric_kind(array->kind))
+    mat::refuse(name_, name, "a numeric array", array->kind, kind_advice(array->kind));
+  if (array->complex) mat::refuse(name_, name, "real values", "complex values", "save real(x) or abs(x) instead");
+  if (array->shape.size() != 2)
+    mat::refuse(name_, name, "a matrix of 2 dimensions", mat::shape_text(array->shape), "reshape it before saving");
+  array->start(place);
+  Matrix<T> out;
+  if constexpr (std::is_same_v<T, float>)
+    out = new_matrix(array->shape[1], array->shape[0], place, "the values of " + name_);
+  else
+    out = Matrix<T>(array->shape[1], array->shape[0]);
+  if (out.empty()) return out;
+  UsedRows filled(out);
+  LoadProgress told(progress, name, out.size() * sizeof(T));
+  array->read([&](const mat::RawTile& tile) {
+    for (std::uint64_t r = 0; r < tile.rows; ++r)
+      convert_values(array->type, array->order, tile.data + r * tile.row_bytes, tile.cols,
+                     &out(tile.row + r, tile.col));
+    filled.add(tile.row, tile.rows);
+    told.advance(tile.rows * tile.cols * sizeof(T));
+  });
+  array->finish();
+  return out;
+}
+
+Matrix<float> MatFile::read_columns(const std::string& name, ProgressObserver* progress, const MatrixPlace& place) {
+  return read_numeric<float>(name, progress, place);
+}
+
+Matrix<double> MatFile::read_columns_double(const std::string& name) { return read_numeric<double>(name, nullptr, {}); }
+
+std::vector<std::string> MatFile::read_strings(const std::string& name) {
+  const auto array = open_array(name);
+  std::uint64_t budget = mat::kMaxTextBytes;
+  std::vector<std::string> out;
+  if (array->kind == "char") {
+    out = array->chars(budget);
+  } else if (array->kind == "cell") {
+    const std::uint64_t count = array->cells();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::string label = name + "{" + std::to_string(i + 1) + "}";
+      const auto cell = array->cell(i, label);
+      if (cell->kind != "char" && !cell->empty)
+        mat::refuse(name_, label, "text", cell->kind, "make it a cell array of char vectors");
+      auto rows = cell->empty ? std::vector<std::string>{} : cell->chars(budget);
+      if (rows.size() > 1)
+        mat::refuse(name_, label, "one line of text", mat::shape_text(cell->shape), "make it a row vector");
+      out.push_back(rows.empty() ? std::string() : std::move(rows[0]));
+      cell->finish();
+    }
+  } else {
+    mat::refuse(name_, name, "a cell array of char vectors", array->kind,
+                "check the variable's name, or save cellstr(x)");
+  }
+  array->finish();
+  return out;
 }
 
 namespace mat {
@@ -76,47 +137,26 @@ void refuse(const std::string& file, std::string_view variable, std::string expe
   throw Error(BadInput{file, std::string(variable), std::move(expected), std::move(found), std::string(advice)});
 }
 
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const auto d : shape) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(d);
-  }
-  return text;
-}
+std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
 bool is_numeric_kind(std::string_view kind) {
   static constexpr std::array<std::string_view, 12> kNumeric{
       "double", "single", "half", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "logical"};
-  return std::find(kNumeric.begin(), kNumeric.end(), kind) != kNumeric.end();
+  return std::ranges::find(kNumeric, kind) != kNumeric.end();
 }
 
-std::string kind_advice(std::string_view kind) {
-  if (kind == "sparse") return "save full(x) instead";
-  if (kind == "struct") return "save its fields as variables: save -struct";
-  return "check the variable's name, or save it as a numeric array";
-}
-
-ByteProgress::ByteProgress(ProgressObserver* observer, std::string stage, std::uint64_t total_bytes)
-    : observer_(observer), stage_(std::move(stage)), total_(total_bytes) {
-  tell();
-}
-
-void ByteProgress::advance(std::uint64_t bytes) {
-  done_ += bytes;
-  if (done_ - told_ >= kStep && done_ < total_) tell();
-}
-
-void ByteProgress::finish() {
-  done_ = total_;
-  tell();
-}
-
-void ByteProgress::tell() {
-  constexpr std::uint64_t kMega = 1000000;
-  told_ = done_;
-  report(observer_,
-         {stage_, done_ == total_ ? (done_ + kMega - 1) / kMega : done_ / kMega, (total_ + kMega - 1) / kMega, "MB"});
+void read_in_tiles(std::uint64_t rows, std::uint64_t cols, std::size_t value_bytes,
+                   const std::function<void(void*, std::size_t)>& read, const TakeTile& take) {
+  const std::uint64_t fit = std::max<std::uint64_t>((256u << 10) / value_bytes, 1);
+  const std::uint64_t wide = std::min(cols, fit), high = std::min(rows, wide < cols ? 1 : fit / wide);
+  std::vector<unsigned char> buffer(high * wide * value_bytes);
+  for (std::uint64_t r = 0; r < rows; r += high)
+    for (std::uint64_t c = 0; c < cols; c += wide) {
+      RawTile tile{r, c, std::min(high, rows - r), std::min(wide, cols - c), buffer.data()};
+      tile.row_bytes = tile.cols * value_bytes;
+      read(buffer.data(), tile.rows * tile.row_bytes);
+      take(tile);
+    }
 }
 
 // Text of MATLAB files: char arrays in their several encodings to UTF-8.
@@ -126,22 +166,19 @@ namespace {
 bool is_high(char32_t c) { return c >= 0xd800 && c <= 0xdbff; }
 bool is_low(char32_t c) { return c >= 0xdc00 && c <= 0xdfff; }
 
-std::optional<std::u32string> decode_utf8(std::span<const unsigned char> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::u32string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const auto code_point = next_code_point(text, i);
-    if (!code_point) return std::nullopt;
-    out.push_back(*code_point);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::u32string> decode_chars(CharCode code, std::endian order, std::span<const unsigned char> bytes) {
-  if (code == CharCode::utf8) return decode_utf8(bytes);
+  if (code == CharCode::utf8) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::u32string out;
+    for (std::size_t i = 0; i < text.size();) {
+      const auto code_point = next_code_point(text, i);
+      if (!code_point) return std::nullopt;
+      out.push_back(*code_point);
+    }
+    return out;
+  }
   const std::size_t width = code == CharCode::latin1 ? 1 : code == CharCode::utf16 ? 2 : 4;
   if (bytes.size() % width != 0) return std::nullopt;
   std::u32string out(bytes.size() / width, U'\0');
@@ -184,8 +221,7 @@ std::optional<std::vector<std::string>> char_rows(std::u32string_view elements, 
   if (rows == 1) {
     auto text = to_utf8(elements);
     if (!text) return std::nullopt;
-    out.push_back(std::move(*text));
-    return out;
+    return std::vector{std::move(*text)};
   }
   if (elements.size() / rows != cols || elements.size() % rows != 0) return std::nullopt;
   std::u32string row(cols, U'\0');

@@ -16,6 +16,10 @@
 
 namespace parsnets {
 
+namespace mat {
+class Array;
+}
+
 struct MatVariable {
   std::string name;
   std::string kind;  ///< "single", "double", "uint8", …, "cell", "char", or what else MATLAB calls it
@@ -31,24 +35,32 @@ class MatFile {
   static std::unique_ptr<MatFile> open(const std::filesystem::path& path);
   virtual ~MatFile() = default;
 
-  virtual const std::vector<MatVariable>& variables() const = 0;
+  const std::vector<MatVariable>& variables() const { return variables_; }
   /// Null when there is no such variable.
   const MatVariable* find(std::string_view name) const;
 
   /// Real numeric variable of rows x cols as a cols x rows float32 matrix (each MATLAB column one row). Streams: beside
   /// the result it needs at most a few MB. Any integer or floating type.
-  virtual Matrix<float> read_columns(std::string_view name, ProgressObserver* progress = nullptr,
-                                     const MatrixPlace& place = {}) = 0;
+  Matrix<float> read_columns(const std::string& name, ProgressObserver* progress = nullptr,
+                             const MatrixPlace& place = {});
   /// The same in float64 (indices, labels, small tables).
-  virtual Matrix<double> read_columns_double(std::string_view name) = 0;
+  Matrix<double> read_columns_double(const std::string& name);
   /// Cell array of char vectors (or char matrix, one row each) as UTF-8 strings, in column-major order.
-  virtual std::vector<std::string> read_strings(std::string_view name) = 0;
+  std::vector<std::string> read_strings(const std::string& name);
 
   const std::string& name() const { return name_; }
 
  protected:
   explicit MatFile(std::string name) : name_(std::move(name)) {}
   std::string name_;
+  std::vector<MatVariable> variables_;
+
+ private:
+  /// Opens variables_[index].
+  virtual std::unique_ptr<mat::Array> open_array(std::size_t index) = 0;
+  std::unique_ptr<mat::Array> open_array(const std::string& name);
+  template <class T>
+  Matrix<T> read_numeric(const std::string& name, ProgressObserver* progress, const MatrixPlace& place);
 };
 
 }  // namespace parsnets

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/element_type.hpp"
 #include "formats/mat.hpp"
 
 namespace parsnets::mat {
@@ -45,34 +47,45 @@ std::optional<std::vector<std::string>> char_rows(std::u32string_view elements, 
                          std::string_view advice = kGetItAgain);
 /// "2048x11788".
 std::string shape_text(const std::vector<std::uint64_t>& shape);
-/// What a numeric reader says of a variable of another kind, e.g. a cell.
-std::string kind_advice(std::string_view kind);
+/// Whether MATLAB calls arrays of numbers so.
 bool is_numeric_kind(std::string_view kind);
 
-/// rows x cols values to read into; single ones may go to a temporary file.
-template <class T>
-Matrix<T> result_matrix(std::size_t rows, std::size_t cols, const MatrixPlace& place, const std::string& file) {
-  if constexpr (std::is_same_v<T, float>)
-    return new_matrix(rows, cols, place, "the values of " + file);
-  else
-    return Matrix<T>(rows, cols);
-}
+/// A rectangle of values as the file stores them.
+struct RawTile {
+  std::uint64_t row = 0, col = 0, rows = 0, cols = 0;
+  const unsigned char* data = nullptr;
+  std::uint64_t row_bytes = 0;  ///< from one row to the next
+};
+using TakeTile = std::function<void(const RawTile&)>;
 
-/// Tells the observer every few MB.
-class ByteProgress {
+/// Hands rows x cols values of `value_bytes` that lie one after the other to `take`, in tiles of bounded size.
+/// `read(destination, bytes)` reads the next bytes.
+void read_in_tiles(std::uint64_t rows, std::uint64_t cols, std::size_t value_bytes,
+                   const std::function<void(void*, std::size_t)>& read, const TakeTile& take);
+
+/// A variable, or a cell of one, whose values are still in the file. Its methods throw bad_input.
+class Array {
  public:
-  ByteProgress(ProgressObserver* observer, std::string stage, std::uint64_t total_bytes);
-  void advance(std::uint64_t bytes);
-  void finish();
+  virtual ~Array() = default;
 
-  static constexpr std::uint64_t kStep = 4u << 20;
+  /// Before read(), of a real numeric matrix: finds `type` and `order`, and checks that the file has all its values.
+  virtual void start(const MatrixPlace& place) = 0;
+  /// Calls `take` with every value once. MATLAB's columns are the rows of tiles.
+  virtual void read(const TakeTile& take) = 0;
+  /// The rows of a char array. Takes their bytes from `budget`.
+  virtual std::vector<std::string> chars(std::uint64_t& budget) = 0;
+  /// How many cells it has.
+  virtual std::uint64_t cells() = 0;
+  /// Cell i, which is asked for after the one before was finished. `label` names it in messages.
+  virtual std::unique_ptr<Array> cell(std::uint64_t i, const std::string& label) = 0;
+  /// Call after all was read: checks what is behind it.
+  virtual void finish() {}
 
- private:
-  void tell();
-
-  ProgressObserver* observer_;
-  std::string stage_;
-  std::uint64_t total_, done_ = 0, told_ = 0;
+  std::string kind;
+  std::vector<std::uint64_t> shape;  ///< as MATLAB has it
+  bool complex = false, empty = false;
+  ElementType type = ElementType::f64;
+  std::endian order = std::endian::native;
 };
 
 }  // namespace parsnets::mat

@@ -4,29 +4,36 @@
 //
 // Layouts: "HDF5 File Format Specification Version 3.0", chapters II to IV.
 
+#include "formats/mat_v73_check.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/checked.hpp"
 #include "formats/mat_common.hpp"
-#include "formats/mat_v73.hpp"
 
 namespace parsnets::mat {
 
-// Little-endian numbers from a piece of HDF5 metadata, every step checked.
+namespace {
 
 /// `n` rounded up to whole words of 8 bytes.
-inline std::uint64_t round_up(std::uint64_t n) { return (n + 7) / 8 * 8; }
+std::uint64_t round_up(std::uint64_t n) { return (n + 7) / 8 * 8; }
 
-/// Throws through `check` where the bytes end too soon. Does not own them.
+}  // namespace
+
+/// Little-endian numbers from a piece of HDF5 metadata. Throws through `check` where the bytes end too soon.
 class Hdf5Check::Cursor {
  public:
-  Cursor(const Hdf5Check& check, const unsigned char* data, std::uint64_t count)
-      : check_(&check), at_(data), left_(count) {}
+  Cursor(const Hdf5Check& check, std::vector<unsigned char> bytes)
+      : check_(&check),
+        bytes_(std::make_shared<const std::vector<unsigned char>>(std::move(bytes))),
+        at_(bytes_->data()),
+        left_(bytes_->size()) {}
 
   std::uint64_t number(unsigned width) {
     need(width);
@@ -45,9 +52,9 @@ class Hdf5Check::Cursor {
     left_ -= count;
   }
   Cursor part(std::uint64_t count) {
-    need(count);
-    Cursor out(*check_, at_, count);
+    Cursor out = *this;
     skip(count);
+    out.left_ = count;
     return out;
   }
   // Past a NUL-terminated text, which is padded to 8 bytes if told.
@@ -75,6 +82,7 @@ class Hdf5Check::Cursor {
   }
 
   const Hdf5Check* check_;
+  std::shared_ptr<const std::vector<unsigned char>> bytes_;
   const unsigned char* at_;
   std::uint64_t left_;
 };
@@ -85,24 +93,11 @@ constexpr std::uint64_t kUndefined = ~0ull;
 constexpr int kMaxDepth = 8;
 constexpr unsigned kMaxRank = 32;
 
-enum Message : unsigned {
-  kDataspace = 0x01,
-  kLinkInfo = 0x02,
-  kDatatype = 0x03,
-  kOldFill = 0x04,
-  kFill = 0x05,
-  kLink = 0x06,
-  kLayout = 0x08,
-  kFilters = 0x0b,
-  kAttribute = 0x0c,
-  kComment = 0x0d,
-  kOldTime = 0x0e,
-  kContinuation = 0x10,
-  kSymbolTable = 0x11,
-  kTime = 0x12,
-  kAttributeInfo = 0x15,
-  kReferenceCount = 0x16
-};
+// Messages of object headers.
+constexpr unsigned kDataspace = 0x01, kLinkInfo = 0x02, kDatatype = 0x03, kOldFill = 0x04, kFill = 0x05, kLink = 0x06,
+                   kLayout = 0x08, kFilters = 0x0b, kAttribute = 0x0c, kComment = 0x0d, kOldTime = 0x0e,
+                   kContinuation = 0x10, kSymbolTable = 0x11, kTime = 0x12, kAttributeInfo = 0x15,
+                   kReferenceCount = 0x16;
 
 }  // namespace
 
@@ -137,8 +132,7 @@ Hdf5Check::Hdf5Check(InputFile& file) : file_(file), label_("HDF5 header"), budg
   };
   while (!signed_here()) base_ = base_ == 0 ? 512 : base_ * 2;
 
-  const auto raw = bytes(0, std::min<std::uint64_t>(file_.size() - base_, 128));
-  Cursor in(*this, raw.data(), raw.size());
+  Cursor in(*this, bytes(0, std::min<std::uint64_t>(file_.size() - base_, 128)));
   in.skip(kSignature.size());
   const unsigned version = in.u8();
   if (version > 3) damaged("an HDF5 superblock of version 0 to 3", std::to_string(version));
@@ -183,19 +177,18 @@ Hdf5Check::Hdf5Check(InputFile& file) : file_(file), label_("HDF5 header"), budg
   object(root, "list of variables");
 }
 
-void Hdf5Check::object(std::uint64_t address, std::string_view label) {
+void Hdf5Check::object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found) {
   label_ = label;
+  found_ = found;
   budget_ = file_.size();
-  const auto head = bytes(address, 16);
-  Cursor in(*this, head.data(), head.size());
+  Cursor in(*this, bytes(address, 16));
   if (in.starts_with("OHDR")) {
     in.skip(4);
     if (in.u8() != 2) damaged("an HDF5 object header of version 2", "another version");
     const unsigned flags = in.u8();
     const std::uint64_t prefix = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
     const unsigned width = 1u << (flags & 3);
-    const auto sized = bytes(address + prefix, width);
-    const std::uint64_t size = Cursor(*this, sized.data(), sized.size()).number(width);
+    const std::uint64_t size = Cursor(*this, bytes(address + prefix, width)).number(width);
     messages(bytes(address + prefix + width, size), true, (flags & 4) != 0, 0);
     return;
   }
@@ -208,15 +201,8 @@ void Hdf5Check::object(std::uint64_t address, std::string_view label) {
 
 std::vector<ChunkPlace> Hdf5Check::chunks(std::uint64_t address, std::string_view label) {
   std::vector<ChunkPlace> found;
-  found_ = &found;
-  try {
-    object(address, label);
-  } catch (...) {
-    found_ = nullptr;
-    throw;
-  }
-  found_ = nullptr;
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  object(address, label, &found);
+  std::ranges::sort(found, {}, &ChunkPlace::at);
   return found;
 }
 
@@ -227,8 +213,7 @@ void Hdf5Check::messages(std::vector<unsigned char> chunk, bool second_version, 
   std::vector<std::vector<unsigned char>> chunks{std::move(chunk)};
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
-    const auto current = std::move(chunks[i]);
-    Cursor in(*this, current.data(), current.size());
+    Cursor in(*this, std::move(chunks[i]));
     if (second_version && i > 0) {
       in.expect("OCHK");
       if (in.left() < 4) damaged("a checksum", "none");
@@ -277,16 +262,13 @@ void Hdf5Check::message(unsigned type, unsigned flags, Cursor body) {
       symbol_table(tree_address, body.u64());
       break;
     }
-    case kLinkInfo: {
-      body.skip(1);
-      body.skip((body.u8() & 1) != 0 ? 8 : 0);
-      if (body.u64() != kUndefined) too_new("a group in dense storage");
-      break;
-    }
+    case kLinkInfo:
     case kAttributeInfo: {
       body.skip(1);
-      body.skip((body.u8() & 1) != 0 ? 2 : 0);
-      if (body.u64() != kUndefined) too_new("attributes in dense storage");
+      const bool with_order = (body.u8() & 1) != 0;
+      body.skip(!with_order ? 0 : type == kLinkInfo ? 8 : 2);
+      if (body.u64() != kUndefined)
+        too_new(type == kLinkInfo ? "a group in dense storage" : "attributes in dense storage");
       break;
     }
     case kLink: {
@@ -303,29 +285,29 @@ void Hdf5Check::message(unsigned type, unsigned flags, Cursor body) {
   }
 }
 
-Hdf5Check::Space Hdf5Check::dataspace(Cursor& in) {
+std::uint64_t Hdf5Check::dataspace(Cursor& in) {
   const unsigned version = in.u8(), rank = in.u8(), flags = in.u8();
   if (version < 1 || version > 2 || rank > kMaxRank || (flags & 2) != 0)
     damaged("a valid HDF5 dataspace", "an invalid one");
   in.skip(version == 1 ? 5 : 1);
-  Space space;
+  std::uint64_t values = 1;
   for (unsigned i = 0; i < rank; ++i) {
-    const auto product = checked_mul(space.values, in.u64());
+    const auto product = checked_mul(values, in.u64());
     if (!product) damaged("fewer values", "an overflow");
-    space.values = *product;
+    values = *product;
   }
   if ((flags & 1) != 0) in.skip(std::uint64_t{8} * rank);
-  return space;
+  return values;
 }
 
-Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
+std::uint64_t Hdf5Check::datatype(Cursor& in, int depth) {
   if (depth > kMaxDepth) damaged("less deeply nested types", "deep nesting");
   const unsigned first = in.u8();
   const unsigned kind = first & 15, version = first >> 4;
   const auto bits = in.number(3);
-  const Type type{in.u32()};
-  if (version < 1 || version > 3 || type.size == 0) damaged("a valid HDF5 datatype", "an invalid one");
-  const std::uint64_t width = 8 * type.size;
+  const std::uint64_t type_size = in.u32();
+  if (version < 1 || version > 3 || type_size == 0) damaged("a valid HDF5 datatype", "an invalid one");
+  const std::uint64_t width = 8 * type_size;
   const auto within = [&](std::uint64_t from, std::uint64_t count, std::uint64_t limit) {
     if (count == 0 || count > limit || from > limit - count)
       damaged("bit fields inside the type", "bit fields outside it");
@@ -354,7 +336,7 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
       const std::uint64_t members = bits & 0xffff;
       unsigned offset_width = 4;
       if (version == 3)
-        for (offset_width = 1; offset_width < 4 && type.size >> (8 * offset_width) != 0;) ++offset_width;
+        for (offset_width = 1; offset_width < 4 && type_size >> (8 * offset_width) != 0;) ++offset_width;
       for (std::uint64_t i = 0; i < members; ++i) {
         in.text(version < 3);
         const std::uint64_t offset = in.number(offset_width);
@@ -368,23 +350,23 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
             if (k < rank) copies = checked_mul(copies, d).value_or(kUndefined);
           }
         }
-        const auto size = checked_mul(datatype(in, depth + 1).size, copies);
-        if (!size || *size > type.size || offset > type.size - *size)
+        const auto size = checked_mul(datatype(in, depth + 1), copies);
+        if (!size || *size > type_size || offset > type_size - *size)
           damaged("members inside the type", "members outside it");
       }
       break;
     }
     case 7: break;  // reference
     case 8: {       // enumeration
-      const std::uint64_t base = datatype(in, depth + 1).size;
+      const std::uint64_t base = datatype(in, depth + 1);
       for (std::uint64_t i = 0; i < (bits & 0xffff); ++i) in.text(version < 3);
-      if (base != type.size) damaged("an enumeration of its base type's size", "another size");
+      if (base != type_size) damaged("an enumeration of its base type's size", "another size");
       in.skip((bits & 0xffff) * base);
       break;
     }
     case 9:  // variable length
       datatype(in, depth + 1);
-      if (type.size != 16) damaged("16 bytes for a variable length", std::to_string(type.size));
+      if (type_size != 16) damaged("16 bytes for a variable length", std::to_string(type_size));
       break;
     case 10: {  // array
       const unsigned rank = in.u8();
@@ -393,13 +375,13 @@ Hdf5Check::Type Hdf5Check::datatype(Cursor& in, int depth) {
       std::optional<std::uint64_t> count = 1;
       for (unsigned i = 0; i < rank; ++i) count = checked_mul(count.value_or(kUndefined), in.u32());
       if (version < 3) in.skip(std::uint64_t{4} * rank);
-      const auto size = checked_mul(datatype(in, depth + 1).size, count.value_or(kUndefined));
-      if (!size || *size != type.size) damaged("an array as large as its elements", "another size");
+      const auto size = checked_mul(datatype(in, depth + 1), count.value_or(kUndefined));
+      if (!size || *size != type_size) damaged("an array as large as its elements", "another size");
       break;
     }
     default: damaged("an HDF5 datatype of class 0 to 10", std::to_string(kind));
   }
-  return type;
+  return type_size;
 }
 
 void Hdf5Check::attribute(Cursor in) {
@@ -412,8 +394,7 @@ void Hdf5Check::attribute(Cursor in) {
   const Cursor text = in.part(padded(name));
   if (name == 0 || text.at(name - 1) != 0) damaged("a null-terminated attribute name", "no terminator");
   Cursor type_part = in.part(padded(type_bytes)), space_part = in.part(padded(space_bytes));
-  const Type type = datatype(type_part, 0);
-  const auto size = checked_mul(type.size, dataspace(space_part).values);
+  const auto size = checked_mul(datatype(type_part, 0), dataspace(space_part));
   if (!size || *size > in.left()) damaged("an attribute's value", std::to_string(in.left()) + " bytes");
 }
 
@@ -469,8 +450,7 @@ void Hdf5Check::layout(Cursor in) {
 }
 
 void Hdf5Check::symbol_table(std::uint64_t tree_address, std::uint64_t heap_address) {
-  const auto head = bytes(heap_address, 32);
-  Cursor in(*this, head.data(), head.size());
+  Cursor in(*this, bytes(heap_address, 32));
   in.expect("HEAP");
   in.skip(4);
   const std::uint64_t size = in.u64(), first_free = in.u64();
@@ -480,7 +460,7 @@ void Hdf5Check::symbol_table(std::uint64_t tree_address, std::uint64_t heap_addr
   for (std::uint64_t free = first_free; free != 1 && free != kUndefined; ++blocks) {
     if (names.size() < 16 || free > names.size() - 16 || blocks > names.size() / 16)
       damaged("free blocks inside the heap of names", "blocks outside it");
-    Cursor block(*this, names.data() + free, 16);
+    Cursor block(*this, {names.data() + free, names.data() + free + 16});
     const std::uint64_t next = block.u64(), length = block.u64();
     if (length < 16 || length > names.size() - free)
       damaged("free blocks inside the heap of names", "blocks outside it");
@@ -492,8 +472,7 @@ void Hdf5Check::symbol_table(std::uint64_t tree_address, std::uint64_t heap_addr
 // A version 1 B-tree: of groups (kind 0, whose leaves are symbol nodes) or of chunks (kind 1).
 void Hdf5Check::tree(std::uint64_t address, unsigned kind, int parent_level, std::uint64_t key_bytes,
                      const std::vector<unsigned char>& names) {
-  const auto head = bytes(address, 24);
-  Cursor in(*this, head.data(), head.size());
+  Cursor in(*this, bytes(address, 24));
   in.expect("TREE");
   const unsigned found_kind = in.u8();
   const int level = static_cast<int>(in.u8());
@@ -501,8 +480,7 @@ void Hdf5Check::tree(std::uint64_t address, unsigned kind, int parent_level, std
   const std::uint64_t most = 2ull * (kind == 0 ? group_k_ : chunk_k_);
   if (found_kind != kind || entries > most || (parent_level >= 0 && level != parent_level - 1))
     damaged("a valid HDF5 B-tree", "an invalid one");
-  const auto body = bytes(address + 24, entries * (key_bytes + 8) + key_bytes);
-  Cursor items(*this, body.data(), body.size());
+  Cursor items(*this, bytes(address + 24, entries * (key_bytes + 8) + key_bytes));
   for (std::uint64_t i = 0; i <= entries; ++i) {
     Cursor key = items.part(key_bytes);
     const std::uint64_t first = kind == 0 ? key.u64() : key.u32();
@@ -527,14 +505,12 @@ void Hdf5Check::tree(std::uint64_t address, unsigned kind, int parent_level, std
 }
 
 void Hdf5Check::symbols(std::uint64_t address, const std::vector<unsigned char>& names) {
-  const auto head = bytes(address, 8);
-  Cursor in(*this, head.data(), head.size());
+  Cursor in(*this, bytes(address, 8));
   in.expect("SNOD");
   in.skip(2);
   const std::uint64_t count = in.u16();
   if (count > 2ull * leaf_k_) damaged("at most " + std::to_string(2 * leaf_k_) + " symbols", std::to_string(count));
-  const auto body = bytes(address + 8, count * 40);
-  Cursor entries(*this, body.data(), body.size());
+  Cursor entries(*this, bytes(address + 8, count * 40));
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t name = entries.u64();
     entries.skip(8);

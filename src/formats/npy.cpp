@@ -13,7 +13,6 @@
 #include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "formats/npy_format.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -22,6 +21,200 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1u << 20;      // bytes of one read
 constexpr std::size_t kPanelValues = 512u << 10;  // values of one Fortran panel: at most 4 MB raw and 4 MB converted
+
+constexpr std::uint64_t kMaxHeader = 1u << 20;
+constexpr const char* kGetAgain = "the file is truncated or damaged: write it again with numpy.save";
+
+/// The header of a .npy array: a Python dict literal, parsed strictly. Written by hand because no packaged C++ library
+/// reads it without trusting what it says.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  NpyHeader parse() {
+    bool has_descr = false, has_order = false, has_shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = string();
+      expect(':');
+      if (key == "descr" && !std::exchange(has_descr, true)) {
+        descr();
+      } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
+        header_.fortran_order = boolean();
+      } else if (key == "shape" && !std::exchange(has_shape, true)) {
+        shape();
+      } else {
+        fail("keys descr, fortran_order and shape, once each", "key " + in_quotes(key));
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_blanks();
+    if (position_ != text_.size()) fail("nothing after the dict", rest());
+    if (!has_descr || !has_order || !has_shape)
+      fail("keys descr, fortran_order and shape", !has_descr   ? "no descr"
+                                                  : !has_order ? "no fortran_order"
+                                                               : "no shape");
+    return header_;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& expected, const std::string& found, const char* advice = kGetAgain) const {
+    throw Error(BadInput{file_, "npy header", expected, found, advice});
+  }
+
+  std::string rest() const { return in_quotes(text_.substr(position_)); }
+  void skip_blanks() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
+  }
+  bool accept(char c) {
+    skip_blanks();
+    if (position_ >= text_.size() || text_[position_] != c) return false;
+    ++position_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail(fmt::format("'{}' at byte {} of the dict", c, position_), rest());
+  }
+
+  std::string string() {
+    skip_blanks();
+    const char quote = position_ < text_.size() ? text_[position_] : '\0';
+    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, position_ + 1) : std::string_view::npos;
+    if (end == std::string_view::npos) fail(fmt::format("a quoted word at byte {} of the dict", position_), rest());
+    std::string word(text_.substr(position_ + 1, end - position_ - 1));
+    position_ = end + 1;
+    return word;
+  }
+
+  bool boolean() {
+    skip_blanks();
+    for (const bool value : {true, false}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.substr(position_, word.size()) == word) {
+        position_ += word.size();
+        return value;
+      }
+    }
+    fail("fortran_order True or False", rest());
+  }
+
+  void shape() {
+    expect('(');
+    bool comma = true;
+    while (!accept(')')) {
+      if (!comma) fail("a comma between the lengths in shape", rest());
+      skip_blanks();
+      std::uint64_t length = 0;
+      const char* start = text_.data() + position_;
+      const auto [end, error] = std::from_chars(start, text_.data() + text_.size(), length);
+      if (error != std::errc{}) fail("shape with non-negative integers below 2^64", rest());
+      position_ += static_cast<std::size_t>(end - start);
+      if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // numpy under Python 2
+      header_.shape.push_back(length);
+      comma = accept(',');
+    }
+    if (header_.shape.size() == 1 && !comma) fail("a tuple as shape, e.g. (3,)", "a number in parentheses");
+  }
+
+  void descr() {
+    skip_blanks();
+    if (position_ < text_.size() && (text_[position_] == '[' || text_[position_] == '('))
+      fail("an array of numbers or strings", "a structured array (a record per element)",
+           "save each field as an array of its own");
+    const std::string type = string();
+    const char* kNumbers = "save it as numbers, e.g. numpy.save(file, array.astype('float32'))";
+    if (type.size() < 2 || !std::strchr("<>=|", type[0])) fail("a type such as '<f4'", in_quotes(type), kNumbers);
+    const char order = type[0], kind = type[1];
+    if (kind == 'O')
+      fail("an array of numbers or strings", "Python objects (a pickle)",
+           "pickles can run code and are not read: save it as numbers or as strings (array.astype('U'))");
+    if (kind == 'c') fail("real numbers", "complex numbers " + in_quotes(type), "save the real part");
+    std::uint64_t width = 0;
+    const char* last = type.data() + type.size();
+    const auto [end, error] = std::from_chars(type.data() + 2, last, width);
+    if (error != std::errc{} || end != last) fail("a type such as '<f4'", in_quotes(type), kNumbers);
+    header_.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
+    if (kind == 'U' || kind == 'S') {
+      if (width == 0 || width > kMaxHeader * 64 || (kind == 'U' && order == '|'))
+        fail("strings of at least one character", in_quotes(type), "save them again with numpy.save");
+      header_.is_text = true;
+      header_.text_is_unicode = kind == 'U';
+      header_.text_width = width;
+      return;
+    }
+    const auto number = kind == 'b' && width == 1 ? ElementType::u8 : element_type(kind, width);
+    if (!number || (width > 1 && order == '|'))
+      fail("real numbers (float16/32/64, int8…int64, uint8…uint64, bool) or strings", "type " + in_quotes(type),
+           kNumbers);
+    header_.type = *number;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  std::size_t position_ = 0;
+  NpyHeader header_;
+};
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+void check_shape(const NpyHeader& header, const NpySource& source) {
+  const std::string shape = shape_text(header.shape);
+  if (header.shape.empty() || header.shape.size() > 2)
+    throw Error(BadInput{source.name(), "npy header, shape", "a 1-D or 2-D array",
+                         fmt::format("a {}-D array, shape {}", header.shape.size(), shape),
+                         "reshape it to samples x features before saving"});
+  std::optional<std::uint64_t> bytes = header.is_text ? header.text_width * (header.text_is_unicode ? 4 : 1)
+                                                      : static_cast<std::uint64_t>(element_size(header.type));
+  for (const std::uint64_t length : header.shape) {
+    if (length == 0)
+      throw Error(BadInput{source.name(), "npy header, shape", "at least one value", "shape " + shape,
+                           "the array is empty: save one with values"});
+    if (bytes) bytes = checked_mul(*bytes, length);
+  }
+  const std::uint64_t available = source.size() - header.data_offset;
+  if (!bytes || *bytes != available)
+    throw Error(BadInput{source.name(), "values",
+                         fmt::format("{} bytes for shape {}", bytes ? std::to_string(*bytes) : "more than 2^64", shape),
+                         fmt::format("{} bytes", available), kGetAgain});
+}
+
+/// From the start of `source`.
+NpyHeader read_header(NpySource& source) {
+  std::array<unsigned char, 8> start{};
+  const auto not_npy = [&](const std::string& found, const char* advice) {
+    throw Error(BadInput{source.name(), "first bytes", "a numpy array (\\x93NUMPY)", found, advice});
+  };
+  if (source.size() < 10) not_npy(fmt::format("{} bytes", source.size()), kGetAgain);
+  source.read(start.data(), start.size(), "first bytes");
+  if (std::memcmp(start.data(), "PK\3\4", 4) == 0) not_npy("a zip archive", "this is an .npz: rename it to .npz");
+  if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0)
+    not_npy(in_quotes({reinterpret_cast<const char*>(start.data()), start.size()}), "write it with numpy.save");
+  const unsigned major = start[6], minor = start[7];
+  if (major < 1 || major > 3 || minor != 0)
+    throw Error(
+        BadInput{source.name(), "npy version", "1.0, 2.0 or 3.0", fmt::format("{}.{}", major, minor), kGetAgain});
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  std::array<unsigned char, 4> raw{};
+  source.read(raw.data(), length_bytes, "npy header length");
+  const std::uint64_t length = raw[0] | raw[1] << 8 | std::uint64_t{raw[2]} << 16 | std::uint64_t{raw[3]} << 24;
+  const std::uint64_t offset = start.size() + length_bytes + length;
+  if (offset > source.size() || length > kMaxHeader)
+    throw Error(BadInput{source.name(), "npy header length",
+                         fmt::format("at most the {} bytes that follow (and 1 MB)",
+                                     source.size() - std::min(source.size(), offset - length)),
+                         std::to_string(length), kGetAgain});
+  std::string text(length, '\0');
+  source.read(text.data(), text.size(), "npy header");
+  NpyHeader header = HeaderParser(text, source.name()).parse();
+  header.data_offset = offset;
+  check_shape(header, source);
+  return header;
+}
 
 class FileSource : public NpySource {
  public:
@@ -55,21 +248,17 @@ std::unique_ptr<NpySource> open_source(const NpyLocation& where) {
   return std::make_unique<FileSource>(InputFile(where.file));
 }
 
-void convert(const NpyHeader& header, const void* source, std::size_t count, float* destination) {
-  convert_to_float(header.type, header.big_endian ? std::endian::big : std::endian::little, source, count, destination);
-}
-void convert(const NpyHeader& header, const void* source, std::size_t count, double* destination) {
-  convert_to_double(header.type, header.big_endian ? std::endian::big : std::endian::little, source, count,
-                    destination);
+template <class T>
+void convert(const NpyHeader& header, const void* source, std::size_t count, T* destination) {
+  convert_values(header.type, header.big_endian ? std::endian::big : std::endian::little, source, count, destination);
 }
 
-std::size_t rows_of(const NpyHeader& header) { return header.shape[0]; }
-std::size_t cols_of(const NpyHeader& header) { return header.shape.size() == 2 ? header.shape[1] : 1; }
-
-void require_numbers(const NpyHeader& header, const NpySource& source) {
+NpyHeader read_header_of_numbers(NpySource& source) {
+  NpyHeader header = read_header(source);
   if (header.is_text)
     throw Error(BadInput{source.name(), "npy header, descr", "an array of numbers", "an array of strings",
                          "save it as numbers, e.g. numpy.save(file, array.astype('float32'))"});
+  return header;
 }
 
 template <class T>
@@ -112,14 +301,16 @@ void read_fortran_order(NpySource& source, const NpyHeader& header, Matrix<T>& r
   }
 }
 
-bool is_row_major(const NpyHeader& header) {
-  return !header.fortran_order || rows_of(header) == 1 || cols_of(header) == 1;
+/// Whether the values are as the matrix has them, once they are where floats may be.
+bool is_plain_float(const NpyHeader& header) {
+  return header.type == ElementType::f32 && header.big_endian == (std::endian::native == std::endian::big) &&
+         header.is_row_major();
 }
 
 template <class T>
 Matrix<T> stream_matrix(NpySource& source, const NpyHeader& header, LoadProgress& progress) {
-  Matrix<T> result(rows_of(header), cols_of(header));
-  if (is_row_major(header))
+  Matrix<T> result(header.rows(), header.cols());
+  if (header.is_row_major())
     read_c_order(source, header, result, progress);
   else
     read_fortran_order(source, header, result, progress);
@@ -155,8 +346,8 @@ void read_fortran_rows(const ReadAt& read, const NpyHeader& header, Matrix<float
 
 Matrix<float> read_to_disk(const NpyLocation& where, NpySource& source, const NpyHeader& header,
                            const MatrixPlace& place, LoadProgress& progress) {
-  Matrix<float> result = new_matrix(rows_of(header), cols_of(header), place, "the values of " + source.name());
-  if (is_row_major(header)) {
+  Matrix<float> result = new_matrix(header.rows(), header.cols(), place, "the values of " + source.name());
+  if (header.is_row_major()) {
     read_c_order(source, header, result, progress);
     source.finish();
   } else if (where.member.empty()) {
@@ -192,56 +383,40 @@ Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& hea
                          fmt::format("{} bytes, then {}", source.size(), mapped->bytes().size()), "read it again"});
   // A mapping is page-aligned and data_offset a multiple of 4, so this pointer is aligned for float.
   auto* values = reinterpret_cast<float*>(mapped->bytes().data() + header.data_offset);
-  return Matrix<float>::adopt_mapped(values, rows_of(header), cols_of(header), [mapped](float*) {});
+  return Matrix<float>::adopt_mapped(values, header.rows(), header.cols(), [mapped](float*) {});
 }
 
 }  // namespace
 
-NpyHeader read_npy_header(const NpyLocation& where) { return read_npy_header(*open_source(where)); }
+NpyHeader read_npy_header(const NpyLocation& where) { return read_header(*open_source(where)); }
 
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observer, const MatrixPlace& place) {
   const auto source = open_source(where);
-  const NpyHeader header = read_npy_header(*source);
-  require_numbers(header, *source);
+  const NpyHeader header = read_header_of_numbers(*source);
   const std::uint64_t bytes = source->size() - header.data_offset;
   LoadProgress progress(observer, where.file, bytes);
-  const bool native = header.big_endian == (std::endian::native == std::endian::big);
-  if (where.member.empty() && header.type == ElementType::f32 && native && is_row_major(header) &&
-      header.data_offset % alignof(float) == 0) {
+  if (where.member.empty() && is_plain_float(header) && header.data_offset % alignof(float) == 0) {
     Matrix<float> result = map_matrix(where.file, header, *source);
     progress.advance(bytes);
     return result;
   }
-  if (place.on_disk(rows_of(header), cols_of(header))) return read_to_disk(where, *source, header, place, progress);
+  if (place.on_disk(header.rows(), header.cols())) return read_to_disk(where, *source, header, place, progress);
   return stream_matrix<float>(*source, header, progress);
 }
 
 Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string& name) {
   MemorySource source(file, name);
-  const NpyHeader header = read_npy_header(source);
-  require_numbers(header, source);
-  const bool native = header.big_endian == (std::endian::native == std::endian::big);
+  const NpyHeader header = read_header_of_numbers(source);
   const auto values = file.subspan(header.data_offset);
-  if (header.type == ElementType::f32 && native && is_row_major(header) &&
-      reinterpret_cast<std::uintptr_t>(values.data()) % alignof(float) == 0)
-    return Matrix<float>::adopt(const_cast<float*>(reinterpret_cast<const float*>(values.data())), rows_of(header),
-                                cols_of(header), [](float*) {});
+  if (is_plain_float(header) && reinterpret_cast<std::uintptr_t>(values.data()) % alignof(float) == 0)
+    return Matrix<float>::adopt(const_cast<float*>(reinterpret_cast<const float*>(values.data())), header.rows(),
+                                header.cols(), [](float*) {});
   LoadProgress progress(nullptr, name, source.size() - header.data_offset);
   return stream_matrix<float>(source, header, progress);
 }
 
 NpyRowReader::NpyRowReader(const NpyLocation& where)
-    : source_(open_source(where)), header_(read_npy_header(*source_)), left_(rows_of(header_)) {
-  require_numbers(header_, *source_);
-}
-
-NpyRowReader::~NpyRowReader() = default;
-
-bool NpyRowReader::row_by_row() const { return is_row_major(header_); }
-
-std::size_t NpyRowReader::rows() const { return rows_of(header_); }
-
-std::size_t NpyRowReader::cols() const { return cols_of(header_); }
+    : source_(open_source(where)), header_(read_header_of_numbers(*source_)), left_(header_.rows()) {}
 
 Matrix<float> NpyRowReader::next(std::size_t count) {
   Matrix<float> block(count, cols());
@@ -254,16 +429,15 @@ Matrix<float> NpyRowReader::next(std::size_t count) {
 
 Matrix<double> read_npy_double(const NpyLocation& where) {
   const auto source = open_source(where);
-  const NpyHeader header = read_npy_header(*source);
-  require_numbers(header, *source);
+  const NpyHeader header = read_header_of_numbers(*source);
   LoadProgress silent(nullptr, where.file, source->size());
   return stream_matrix<double>(*source, header, silent);
 }
 
 std::vector<std::string> read_npy_strings(const NpyLocation& where) {
   const auto source = open_source(where);
-  const NpyHeader header = read_npy_header(*source);
-  if (!header.is_text || cols_of(header) != 1)
+  const NpyHeader header = read_header(*source);
+  if (!header.is_text || header.cols() != 1)
     throw Error(
         BadInput{source->name(), "npy header", "a 1-D array of strings",
                  header.is_text ? "a 2-D array of strings" : fmt::format("an array of {}", element_name(header.type)),
@@ -271,15 +445,14 @@ std::vector<std::string> read_npy_strings(const NpyLocation& where) {
   const std::size_t unit = header.text_is_unicode ? 4 : 1;
   std::vector<unsigned char> cell(header.text_width * unit);
   std::vector<std::string> strings;
-  for (std::size_t n = 0; n < rows_of(header); ++n) {
+  for (std::size_t n = 0; n < header.rows(); ++n) {
     source->read(cell.data(), cell.size(), "values");
     std::size_t length = header.text_width;
     const auto character = [&](std::size_t i) {
-      const unsigned char* c = cell.data() + i * unit;
-      if (unit == 1) return std::uint32_t{c[0]};
-      return header.big_endian
-                 ? std::uint32_t{c[0]} << 24 | std::uint32_t{c[1]} << 16 | std::uint32_t{c[2]} << 8 | c[3]
-                 : std::uint32_t{c[3]} << 24 | std::uint32_t{c[2]} << 16 | std::uint32_t{c[1]} << 8 | c[0];
+      std::uint32_t value = 0;
+      for (std::size_t k = 0; k < unit; ++k)
+        value = value << 8 | cell[i * unit + (header.big_endian ? k : unit - 1 - k)];
+      return value;
     };
     while (length > 0 && character(length - 1) == 0) --length;
     std::string text;
@@ -311,223 +484,6 @@ void write_npy(const std::filesystem::path& file, const std::vector<std::int32_t
   out.write(npy_header_text(fmt::format("{}i4", kNativeOrder), {values.size()}));
   out.write(values.data(), values.size() * sizeof(std::int32_t));
   out.commit();
-}
-
-// The header of a .npy array: a Python dict literal, parsed strictly. Written by hand because no packaged C++ library
-// reads it without trusting what it says.
-
-namespace {
-
-constexpr std::uint64_t kMaxHeader = 1u << 20;
-constexpr const char* kGetAgain = "the file is truncated or damaged: write it again with numpy.save";
-
-class HeaderParser {
- public:
-  HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
-
-  NpyHeader parse() {
-    bool has_descr = false, has_order = false, has_shape = false;
-    expect('{');
-    while (!accept('}')) {
-      const std::string key = string();
-      expect(':');
-      if (key == "descr" && !std::exchange(has_descr, true)) {
-        descr();
-      } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
-        header_.fortran_order = boolean();
-      } else if (key == "shape" && !std::exchange(has_shape, true)) {
-        shape();
-      } else {
-        fail("keys descr, fortran_order and shape, once each", "key " + in_quotes(key));
-      }
-      if (!accept(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip_blanks();
-    if (position_ != text_.size()) fail("nothing after the dict", in_quotes(text_.substr(position_)));
-    if (!has_descr || !has_order || !has_shape)
-      fail("keys descr, fortran_order and shape", !has_descr   ? "no descr"
-                                                  : !has_order ? "no fortran_order"
-                                                               : "no shape");
-    return header_;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& expected, const std::string& found, const char* advice = kGetAgain) const {
-    throw Error(BadInput{file_, "npy header", expected, found, advice});
-  }
-
-  void skip_blanks() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
-  }
-  bool accept(char c) {
-    skip_blanks();
-    if (position_ >= text_.size() || text_[position_] != c) return false;
-    ++position_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) fail(fmt::format("'{}' at byte {} of the dict", c, position_), in_quotes(text_.substr(position_)));
-  }
-
-  std::string string() {
-    skip_blanks();
-    const char quote = position_ < text_.size() ? text_[position_] : '\0';
-    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, position_ + 1) : std::string_view::npos;
-    if (end == std::string_view::npos)
-      fail(fmt::format("a quoted word at byte {} of the dict", position_), in_quotes(text_.substr(position_)));
-    std::string word(text_.substr(position_ + 1, end - position_ - 1));
-    position_ = end + 1;
-    return word;
-  }
-
-  bool boolean() {
-    skip_blanks();
-    for (const bool value : {true, false}) {
-      const std::string_view word = value ? "True" : "False";
-      if (text_.substr(position_, word.size()) == word) {
-        position_ += word.size();
-        return value;
-      }
-    }
-    fail("fortran_order True or False", in_quotes(text_.substr(position_)));
-  }
-
-  void shape() {
-    expect('(');
-    bool comma = true;
-    while (!accept(')')) {
-      if (!comma) fail("a comma between the lengths in shape", in_quotes(text_.substr(position_)));
-      skip_blanks();
-      std::uint64_t length = 0;
-      const char* start = text_.data() + position_;
-      const auto [end, error] = std::from_chars(start, text_.data() + text_.size(), length);
-      if (error != std::errc{}) fail("shape with non-negative integers below 2^64", in_quotes(text_.substr(position_)));
-      position_ += static_cast<std::size_t>(end - start);
-      if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // numpy under Python 2
-      header_.shape.push_back(length);
-      comma = accept(',');
-    }
-    if (header_.shape.size() == 1 && !comma) fail("a tuple as shape, e.g. (3,)", "a number in parentheses");
-  }
-
-  void descr() {
-    skip_blanks();
-    if (position_ < text_.size() && (text_[position_] == '[' || text_[position_] == '('))
-      fail("an array of numbers or strings", "a structured array (a record per element)",
-           "save each field as an array of its own");
-    const std::string type = string();
-    const char* kNumbers = "save it as numbers, e.g. numpy.save(file, array.astype('float32'))";
-    if (type.size() < 2 || !std::strchr("<>=|", type[0])) fail("a type such as '<f4'", in_quotes(type), kNumbers);
-    const char order = type[0], kind = type[1];
-    if (kind == 'O')
-      fail("an array of numbers or strings", "Python objects (a pickle)",
-           "pickles can run code and are not read: save it as numbers or as strings (array.astype('U'))");
-    if (kind == 'c') fail("real numbers", "complex numbers " + in_quotes(type), "save the real part");
-    std::uint64_t width = 0;
-    const char* last = type.data() + type.size();
-    const auto [end, error] = std::from_chars(type.data() + 2, last, width);
-    if (error != std::errc{} || end != last) fail("a type such as '<f4'", in_quotes(type), kNumbers);
-    header_.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
-    if (kind == 'U' || kind == 'S') {
-      if (width == 0 || width > kMaxHeader * 64 || (kind == 'U' && order == '|'))
-        fail("strings of at least one character", in_quotes(type), "save them again with numpy.save");
-      header_.is_text = true;
-      header_.text_is_unicode = kind == 'U';
-      header_.text_width = width;
-      return;
-    }
-    struct Numeric {
-      char kind;
-      std::uint64_t width;
-      ElementType type;
-    };
-    static constexpr std::array<Numeric, 12> known{{{'f', 2, ElementType::f16},
-                                                    {'f', 4, ElementType::f32},
-                                                    {'f', 8, ElementType::f64},
-                                                    {'i', 1, ElementType::i8},
-                                                    {'u', 1, ElementType::u8},
-                                                    {'i', 2, ElementType::i16},
-                                                    {'u', 2, ElementType::u16},
-                                                    {'i', 4, ElementType::i32},
-                                                    {'u', 4, ElementType::u32},
-                                                    {'i', 8, ElementType::i64},
-                                                    {'u', 8, ElementType::u64},
-                                                    {'b', 1, ElementType::u8}}};
-    for (const auto& candidate : known)
-      if (candidate.kind == kind && candidate.width == width && (width == 1 || order != '|')) {
-        header_.type = candidate.type;
-        return;
-      }
-    fail("real numbers (float16/32/64, int8…int64, uint8…uint64, bool) or strings", "type " + in_quotes(type),
-         kNumbers);
-  }
-
-  std::string_view text_;
-  const std::string& file_;
-  std::size_t position_ = 0;
-  NpyHeader header_;
-};
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-void check_shape(const NpyHeader& header, const NpySource& source) {
-  const std::string shape = shape_text(header.shape);
-  if (header.shape.empty() || header.shape.size() > 2)
-    throw Error(BadInput{source.name(), "npy header, shape", "a 1-D or 2-D array",
-                         fmt::format("a {}-D array, shape {}", header.shape.size(), shape),
-                         "reshape it to samples x features before saving"});
-  std::optional<std::uint64_t> bytes = header.is_text ? header.text_width * (header.text_is_unicode ? 4 : 1)
-                                                      : static_cast<std::uint64_t>(element_size(header.type));
-  for (const std::uint64_t length : header.shape) {
-    if (length == 0)
-      throw Error(BadInput{source.name(), "npy header, shape", "at least one value", "shape " + shape,
-                           "the array is empty: save one with values"});
-    if (bytes) bytes = checked_mul(*bytes, length);
-  }
-  const std::uint64_t available = source.size() - header.data_offset;
-  if (!bytes || *bytes != available)
-    throw Error(BadInput{source.name(), "values",
-                         fmt::format("{} bytes for shape {}", bytes ? std::to_string(*bytes) : "more than 2^64", shape),
-                         fmt::format("{} bytes", available), kGetAgain});
-}
-
-}  // namespace
-
-NpyHeader read_npy_header(NpySource& source) {
-  std::array<unsigned char, 8> start{};
-  const auto not_npy = [&](const std::string& found, const char* advice) {
-    throw Error(BadInput{source.name(), "first bytes", "a numpy array (\\x93NUMPY)", found, advice});
-  };
-  if (source.size() < 10) not_npy(fmt::format("{} bytes", source.size()), kGetAgain);
-  source.read(start.data(), start.size(), "first bytes");
-  if (std::memcmp(start.data(), "PK\3\4", 4) == 0) not_npy("a zip archive", "this is an .npz: rename it to .npz");
-  if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0)
-    not_npy(in_quotes({reinterpret_cast<const char*>(start.data()), start.size()}), "write it with numpy.save");
-  const unsigned major = start[6], minor = start[7];
-  if (major < 1 || major > 3 || minor != 0)
-    throw Error(
-        BadInput{source.name(), "npy version", "1.0, 2.0 or 3.0", fmt::format("{}.{}", major, minor), kGetAgain});
-  const std::size_t length_bytes = major == 1 ? 2 : 4;
-  std::array<unsigned char, 4> raw{};
-  source.read(raw.data(), length_bytes, "npy header length");
-  const std::uint64_t length = raw[0] | raw[1] << 8 | std::uint64_t{raw[2]} << 16 | std::uint64_t{raw[3]} << 24;
-  const std::uint64_t offset = start.size() + length_bytes + length;
-  if (offset > source.size() || length > kMaxHeader)
-    throw Error(BadInput{source.name(), "npy header length",
-                         fmt::format("at most the {} bytes that follow (and 1 MB)",
-                                     source.size() - std::min(source.size(), offset - length)),
-                         std::to_string(length), kGetAgain});
-  std::string text(length, '\0');
-  source.read(text.data(), text.size(), "npy header");
-  NpyHeader header = HeaderParser(text, source.name()).parse();
-  header.data_offset = offset;
-  check_shape(header, source);
-  return header;
 }
 
 std::string npy_header_text(std::string_view descr, const std::vector<std::uint64_t>& shape) {

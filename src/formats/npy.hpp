@@ -1,6 +1,7 @@
 #pragma once
 // numpy's .npy files and .npz archives: every real numeric type, both byte orders, C and Fortran order.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,6 +29,10 @@ struct NpyHeader {
   bool text_is_unicode = false;
   std::vector<std::uint64_t> shape;
   std::uint64_t data_offset = 0;  ///< bytes before the first value
+
+  std::size_t rows() const { return shape[0]; }
+  std::size_t cols() const { return shape.size() == 2 ? shape[1] : 1; }
+  bool is_row_major() const { return !fortran_order || rows() == 1 || cols() == 1; }
 };
 
 /// One array: a .npy file, or a member of an .npz. Every reader throws bad_input naming file (and member), field,
@@ -38,8 +43,32 @@ struct NpyLocation {
   std::string member;  ///< without ".npy"; empty for a .npy file
 };
 
-class NpySource;
+/// The bytes of one array, read forwards.
+class NpySource {
+ public:
+  NpySource(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
+  virtual ~NpySource() = default;
+  NpySource(const NpySource&) = delete;
+  NpySource& operator=(const NpySource&) = delete;
 
+  const std::string& name() const { return name_; }  ///< for messages
+  std::uint64_t size() const { return size_; }       ///< header and values together
+  /// Reads exactly `bytes`; throws bad_input naming `field` when there are fewer.
+  virtual void read(void* destination, std::size_t bytes, std::string_view field) = 0;
+  /// Call after the last value: throws bad_input when a checksum over all bytes does not fit.
+  virtual void finish() {}
+
+ private:
+  std::string name_;
+  std::uint64_t size_;
+};
+
+/// A member of an .npz. Throws bad_input when the archive or the member is missing, damaged, encrypted or repeated, or
+/// claims more bytes than deflate can pack into it.
+std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, const std::string& member);
+
+/// A numeric or text array with one or two dimensions, none of them zero, whose values take exactly the bytes that
+/// follow. Throws bad_input otherwise.
 NpyHeader read_npy_header(const NpyLocation& where);
 /// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr,
@@ -52,11 +81,10 @@ Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string
 class NpyRowReader {
  public:
   explicit NpyRowReader(const NpyLocation& where);
-  ~NpyRowReader();
 
-  bool row_by_row() const;  ///< false: in Fortran order, and next() must not be called
-  std::size_t rows() const;
-  std::size_t cols() const;
+  bool row_by_row() const { return header_.is_row_major(); }  ///< false: next() must not be called
+  std::size_t rows() const { return header_.rows(); }
+  std::size_t cols() const { return header_.cols(); }
   /// The next `count` rows, which must be there: count x cols.
   Matrix<float> next(std::size_t count);
 
@@ -70,6 +98,11 @@ Matrix<double> read_npy_double(const NpyLocation& where);
 std::vector<std::string> read_npy_strings(const NpyLocation& where);
 /// Member names of an .npz, without ".npy".
 std::vector<std::string> npz_members(const std::filesystem::path& file);
+
+inline constexpr char kNativeOrder = std::endian::native == std::endian::little ? '<' : '>';
+
+/// Header of a C-ordered array, padded as numpy does so that the values start at a multiple of 64.
+std::string npy_header_text(std::string_view descr, const std::vector<std::uint64_t>& shape);
 
 /// Atomic writers: float32 n x d in C order, int32 as a 1-D array.
 void write_npy(const std::filesystem::path& file, const RowBlocks<float>& values);

@@ -9,7 +9,7 @@
 #include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "formats/npy_format.hpp"
+#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {

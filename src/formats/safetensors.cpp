@@ -18,6 +18,7 @@ namespace parsnets {
 namespace {
 
 constexpr std::uint64_t kLargestHeader = 64u << 20;
+constexpr const char* kGetTensorsAgain = "the file is damaged: copy or download it again";
 
 std::uint64_t dtype_bytes(const std::string& dtype) {
   static const std::map<std::string, std::uint64_t> sizes{{"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"U16", 2}, {"I16", 2},
@@ -33,12 +34,11 @@ std::uint64_t read_u64(const std::byte* bytes) {
   return value;
 }
 
-/// One entry of the header, with data_offsets still relative to the payload.
-TensorView parse_tensor(const std::string& name, const nlohmann::json& entry, const std::string& file,
-                        std::uint64_t& begin) {
+/// One entry of the header, and where its data begin in the payload.
+std::pair<std::uint64_t, TensorView> parse_tensor(const std::string& name, const nlohmann::json& entry,
+                                                  const std::string& file) {
   const auto fail = [&](const std::string& expected, const std::string& found) {
-    throw Error(
-        BadInput{file, "tensor '" + name + "'", expected, found, "the file is damaged: copy or download it again"});
+    throw Error(BadInput{file, "tensor '" + name + "'", expected, found, kGetTensorsAgain});
   };
   const auto unsigned_list = [&](const char* key) {
     if (!entry.contains(key) || !entry.at(key).is_array()) fail(fmt::format("a list '{}'", key), "none");
@@ -68,8 +68,7 @@ TensorView parse_tensor(const std::string& name, const nlohmann::json& entry, co
     fail(fmt::format("data_offsets of {} bytes, as dtype and shape say", size),
          entry.at("data_offsets").dump().substr(0, 60));
   tensor.bytes = size;
-  begin = offsets[0];
-  return tensor;
+  return {offsets[0], std::move(tensor)};
 }
 
 }  // namespace
@@ -104,9 +103,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
       }
       continue;
     }
-    std::uint64_t begin = 0;
-    TensorView tensor = parse_tensor(key, value, name_, begin);
-    placed.emplace_back(begin, std::move(tensor));
+    placed.push_back(parse_tensor(key, value, name_));
   }
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first, a.second.bytes) < std::pair(b.first, b.second.bytes);
@@ -116,8 +113,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
     if (begin != expected || begin + tensor.bytes > payload_.size())
       throw Error(BadInput{name_, "tensor '" + tensor.name + "'",
                            fmt::format("data at offset {} within {} bytes", expected, payload_.size()),
-                           fmt::format("offset {}, {} bytes", begin, tensor.bytes),
-                           "the file is damaged: copy or download it again"});
+                           fmt::format("offset {}, {} bytes", begin, tensor.bytes), kGetTensorsAgain});
     tensor.data = payload_.data() + begin;
     expected = begin + tensor.bytes;
     index_.emplace(tensor.name, tensors_.size());
@@ -125,7 +121,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
   }
   if (expected != payload_.size())
     throw Error(BadInput{name_, "payload", fmt::format("{} bytes, as the header says", expected),
-                         std::to_string(payload_.size()), "the file is damaged: copy or download it again"});
+                         std::to_string(payload_.size()), kGetTensorsAgain});
 }
 
 const TensorView* SafetensorsFile::find(const std::string& name) const {

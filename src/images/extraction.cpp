@@ -1,15 +1,13 @@
 #include "images/extraction.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,7 +25,6 @@
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "images/features_of_image.hpp"
-#include "images/image_check.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -38,74 +35,50 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAttributes = "attributes.csv";
 
-/// One call of extract_features().
-class Extractor {
- public:
-  Extractor(const ImageReader& reader, const ImageList& list, PartialFeatures& partial, ThreadPool& pool,
-            ProgressObserver* progress)
-      : reader_(reader),
-        list_(list),
-        partial_(partial),
-        pool_(pool),
-        progress_(progress),
-        errors_(list.images.size()) {}
-
-  /// Fills `partial` with every image that can be read. Returns how many it had before.
-  std::size_t run() {
-    const std::vector<std::size_t> missing = find_missing();
-    const std::size_t continued = list_.images.size() - missing.size();
-    if (continued > 0)
-      report_message(progress_, fmt::format("{} of {} photographs are done already", continued, list_.images.size()));
-    std::vector<ListedImage> images;
-    for (const std::size_t i : missing) images.push_back(list_.images[i]);
-    read_images(
-        reader_, images, pool_,
-        [&](std::size_t done) {
-          report(progress_, {"extract features", done, images.size(), "photographs"});
-        },
-        [&](std::size_t k, const ImageFeatures& features) {
-          errors_[missing[k]] = features.error;
-          if (!features.error) partial_.append(images[k].name, sha256_of(features.bytes), features.values);
-        });
-    return continued;
-  }
-
-  /// Why image i cannot be read; nothing: it can.
-  const std::optional<Error>& error(std::size_t i) const { return errors_[i]; }
-
- private:
-  std::vector<std::size_t> find_missing() {
-    std::vector<std::size_t> begun, missing;
-    for (std::size_t i = 0; i < list_.images.size(); ++i)
-      (partial_.has(list_.images[i].name) ? begun : missing).push_back(i);
-    std::vector<char> is_done(begun.size());
-    for_each_image(
-        begun.size(), pool_,
-        [&](std::size_t done) {
-          report(progress_, {"find finished photographs", done, begun.size(), "photographs"});
-        },
-        [&](std::size_t k) { is_done[k] = has_features(list_.images[begun[k]]); });
-    for (std::size_t k = 0; k < begun.size(); ++k)
-      if (!is_done[k]) missing.push_back(begun[k]);
-    std::ranges::sort(missing);
-    return missing;
-  }
-
-  bool has_features(const ListedImage& image) const {
+/// The images that `partial` has no features of, by number: of none, or of another file of their name.
+std::vector<std::size_t> find_missing(const ImageList& list, const ImageLimits& limits, const PartialFeatures& partial,
+                                      ThreadPool& pool, ProgressObserver* progress) {
+  std::vector<std::size_t> begun, missing;
+  for (std::size_t i = 0; i < list.images.size(); ++i)
+    (partial.has(list.images[i].name) ? begun : missing).push_back(i);
+  std::vector<char> is_done(begun.size());
+  const auto told = [&](std::size_t done) {
+    report(progress, {"find finished photographs", done, begun.size(), "photographs"});
+  };
+  for_each_image(begun.size(), pool, told, [&](std::size_t k) {
+    const ListedImage& image = list.images[begun[k]];
     try {
-      return partial_.has(image.name, sha256_of(read_image_file(image.file, reader_.limits)));
-    } catch (const Error&) {
-      return false;  // reported when it is read
+      is_done[k] = partial.has(image.name, sha256_of(read_image_file(image.file, limits)));
+    } catch (const Error&) {  // reported when it is read
     }
-  }
+  });
+  for (std::size_t k = 0; k < begun.size(); ++k)
+    if (!is_done[k]) missing.push_back(begun[k]);
+  std::ranges::sort(missing);
+  return missing;
+}
 
-  const ImageReader& reader_;
-  const ImageList& list_;
-  PartialFeatures& partial_;
-  ThreadPool& pool_;
-  ProgressObserver* progress_;
-  std::vector<std::optional<Error>> errors_;
-};
+/// Fills `partial` with every image that can be read. Returns why others cannot, by number.
+std::map<std::size_t, Error> read_missing(const ImageReader& reader, const ImageList& list,
+                                          const std::vector<std::size_t>& missing, PartialFeatures& partial,
+                                          ThreadPool& pool, ProgressObserver* progress) {
+  if (missing.size() < list.images.size())
+    report_message(progress, fmt::format("{} of {} photographs are done already", list.images.size() - missing.size(),
+                                         list.images.size()));
+  std::vector<ListedImage> images;
+  for (const std::size_t i : missing) images.push_back(list.images[i]);
+  std::map<std::size_t, Error> errors;
+  const auto told = [&](std::size_t done) {
+    report(progress, {"extract features", done, images.size(), "photographs"});
+  };
+  read_images(reader, images, pool, told, [&](std::size_t k, const ImageFeatures& features) {
+    if (features.error)
+      errors.emplace(missing[k], *features.error);
+    else
+      partial.append(images[k].name, sha256_of(features.bytes), features.values);
+  });
+  return errors;
+}
 
 /// The classes of the data set: those of its table, or those of the images.
 std::vector<std::string> classes_of(const fs::path& attributes, const ImageList& list) {
@@ -119,13 +92,6 @@ std::vector<std::string> classes_of(const fs::path& attributes, const ImageList&
                            "class names that are no numbers, or a table of attributes", "'" + name + "'",
                            "rename the class, or use " + option_name("attributes")});
   return list.class_names;
-}
-
-void require_memory_for(const ExtractionOptions& options, const FeatureSource& source, const ThreadPool& pool) {
-  require_memory(
-      options.memory_limit, decoding_bytes(options.limits, source.input, pool.size(), pool.size()),
-      "decoding photographs",
-      "raise the limit, or use fewer " + option_name("threads") + " or a lower " + option_name("max-pixels"));
 }
 
 /// Columns of one value per row.
@@ -181,11 +147,13 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   result.has_labels = !list.class_names.empty();
   result.has_attributes = !attributes.empty();
   check_writable_folder(folder);
-  require_memory_for(options, source, pool);
+  require_memory(
+      options.memory_limit, decoding_bytes(options.limits, source.input, pool.size(), pool.size()),
+      "decoding photographs",
+      "raise the limit, or use fewer " + option_name("threads") + " or a lower " + option_name("max-pixels"));
 
   PartialFeatures partial(folder, source, progress);
-  const ImageReader reader{backbone, source.input, options.limits};
-  Extractor extractor(reader, list, partial, pool, progress);
+  std::map<std::size_t, Error> errors;
   // What is thrown says how to go on.
   const auto resumable = [&](const auto& work) {
     try {
@@ -197,20 +165,24 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
                                             error.what(), partial.size(), partial.file().string()));
     }
   };
-  resumable([&] { result.continued = extractor.run(); });
+  resumable([&] {
+    const auto missing = find_missing(list, options.limits, partial, pool, progress);
+    result.continued = list.images.size() - missing.size();
+    errors = read_missing({backbone, source.input, options.limits}, list, missing, partial, pool, progress);
+  });
 
   std::vector<std::string> names, labels;
   std::set<std::string> readable(list.class_names.begin(), list.class_names.end());
   for (std::size_t i = 0; i < list.images.size(); ++i) {
     const auto& image = list.images[i];
-    if (extractor.error(i)) {
-      result.unreadable.push_back(image.name + ": " + problem_of(*extractor.error(i)));
+    if (const auto error = errors.find(i); error != errors.end()) {
+      result.unreadable.push_back(image.name + ": " + problem_of(error->second));
     } else {
       names.push_back(image.name);
       labels.push_back(image.class_name);
     }
   }
-  if (names.empty()) throw none_readable(list.images.front(), *extractor.error(0), list.images.size());
+  if (names.empty()) throw none_readable(list.images.front(), errors.at(0), list.images.size());
   result.images = names.size();
   for (const auto& label : labels) readable.erase(label);  // what is left has none
   result.classes_without_images.assign(readable.begin(), readable.end());
@@ -237,9 +209,9 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   return result;
 }
 
-namespace {
+// The partial file.
 
-namespace fs = std::filesystem;
+namespace {
 
 constexpr std::string_view kFirstLine = "parsnets extraction 2\n";
 constexpr std::string_view kEarlierFirstLine = "parsnets extraction 1\n";  // told photographs apart by size and time
@@ -261,29 +233,8 @@ std::uint32_t checksum_of(const RecordStart& start, const std::string& name, std
       ::crc32_z(sum, reinterpret_cast<const Bytef*>(features.data()), features.size_bytes()));
 }
 
-/// Whether all of it could be read.
-bool read_at(int fd, std::uint64_t offset, void* data, std::size_t bytes) {
-  auto* to = static_cast<char*>(data);
-  while (bytes > 0) {
-    const auto got = ::pread(fd, to, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-void write_at(int fd, std::uint64_t offset, std::string_view bytes, const fs::path& file) {
-  while (!bytes.empty()) {
-    const auto put = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0)
-      throw Error(ErrorCode::failure, fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
-    offset += static_cast<std::uint64_t>(put);
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
+Error failed_to(const char* what, const fs::path& file) {
+  return Error(ErrorCode::failure, fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(errno)));
 }
 
 /// The first file that makes a folder a data set; attributes alone do not.
@@ -315,18 +266,14 @@ std::vector<fs::path> make_folder(const fs::path& folder) {
   return made;
 }
 
-void begin_file(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made) {
-  require_no_data_set(folder);
-  if (made.empty()) made = make_folder(folder);
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) throw Error(ErrorCode::failure, fmt::format("cannot create {}: {}", file.string(), std::strerror(errno)));
-  ::close(fd);
-}
-
 std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made,
                                ProgressObserver* progress) {
   for (;;) {
-    if (!fs::exists(file)) begin_file(folder, file, made);
+    if (!fs::exists(file)) {
+      require_no_data_set(folder);
+      if (made.empty()) made = make_folder(folder);
+      if (!std::ofstream(file, std::ios::app)) throw failed_to("create", file);
+    }
     try {
       return std::make_unique<FileLock>(file, progress);
     } catch (const Error& error) {  // another process may have completed the data set while this one waited
@@ -341,37 +288,29 @@ PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& so
     : file_(folder / kPartialExtractionFile),
       dimensions_(source.dimensions),
       lock_(hold(folder, file_, made_, progress)) {
-  fd_ = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd_ < 0)
+  stream_.open(file_, std::ios::in | std::ios::out | std::ios::binary);
+  if (!stream_)
     throw Error(BadInput{file_.string(), "", "a file that can be changed", std::strerror(errno), "check permissions"});
-  try {
-    struct stat state {};
-    if (::fstat(fd_, &state) != 0 || !S_ISREG(state.st_mode))
-      throw Error(BadInput{file_.string(), "", "an unfinished extraction", "no regular file", "remove it"});
-    read_header(source, progress);
-    read_entries();
-    if (entries_.empty()) {  // another process may have completed the data set before this one began its file
-      try {
-        require_no_data_set(folder);
-      } catch (...) {
-        remove();
-        throw;
-      }
+  if (!fs::is_regular_file(file_))
+    throw Error(BadInput{file_.string(), "", "an unfinished extraction", "no regular file", "remove it"});
+  read_header(source, progress);
+  read_entries();
+  if (entries_.empty()) {  // another process may have completed the data set before this one began its file
+    try {
+      require_no_data_set(folder);
+    } catch (...) {
+      remove();
+      throw;
     }
-    const std::uint64_t size = fs::file_size(file_);
-    if (size > end_)
-      report_message(progress, fmt::format("{}: {} bytes at its end are damaged; these photographs are read again",
-                                           file_.string(), size - end_));
-    if (::ftruncate(fd_, static_cast<off_t>(end_)) != 0)
-      throw Error(ErrorCode::failure, fmt::format("cannot change {}: {}", file_.string(), std::strerror(errno)));
-  } catch (...) {
-    ::close(fd_);
-    throw;
   }
+  const std::uint64_t size = fs::file_size(file_);
+  if (size > end_)
+    report_message(progress, fmt::format("{}: {} bytes at its end are damaged; these photographs are read again",
+                                         file_.string(), size - end_));
+  cut_off(end_);
 }
 
 PartialFeatures::~PartialFeatures() {
-  ::close(fd_);
   std::error_code ignored;
   if (!entries_.empty()) return;
   fs::remove(file_, ignored);  // nothing to continue from
@@ -379,19 +318,36 @@ PartialFeatures::~PartialFeatures() {
     if (!fs::remove(folder, ignored)) return;  // not empty
 }
 
+bool PartialFeatures::read_at(std::uint64_t offset, void* data, std::size_t bytes) const {
+  stream_.clear();
+  stream_.seekg(static_cast<std::streamoff>(offset));
+  return static_cast<bool>(stream_.read(static_cast<char*>(data), static_cast<std::streamsize>(bytes)));
+}
+
+void PartialFeatures::write_at(std::uint64_t offset, std::string_view bytes) {
+  stream_.clear();
+  stream_.seekp(static_cast<std::streamoff>(offset));
+  if (!stream_.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) throw failed_to("write", file_);
+}
+
+void PartialFeatures::cut_off(std::uint64_t size) {
+  std::error_code error;
+  fs::resize_file(file_, size, error);
+  if (error) throw Error(ErrorCode::failure, fmt::format("cannot change {}: {}", file_.string(), error.message()));
+}
+
 void PartialFeatures::read_header(const FeatureSource& source, ProgressObserver* progress) {
   const std::string header = std::string(kFirstLine) + to_json(source).dump() + "\n";
   std::string found(std::min<std::uint64_t>(fs::file_size(file_), kMostHeader), '\0');
-  if (!read_at(fd_, 0, found.data(), found.size()))
+  if (!read_at(0, found.data(), found.size()))
     throw Error(BadInput{file_.string(), "", "a readable file", std::strerror(errno), "remove it"});
   if (found.starts_with(kEarlierFirstLine)) {
     report_message(progress, fmt::format("{}: by an earlier version; its photographs are read again", file_.string()));
-    if (::ftruncate(fd_, 0) != 0)
-      throw Error(ErrorCode::failure, fmt::format("cannot change {}: {}", file_.string(), std::strerror(errno)));
+    cut_off(0);
     found.clear();
   }
   if (header.starts_with(found)) {  // new, or interrupted before its first photograph
-    write_at(fd_, 0, header, file_);
+    write_at(0, header);
     end_ = header.size();
     return;
   }
@@ -413,13 +369,13 @@ void PartialFeatures::read_entries() {
   for (;;) {
     RecordStart start{};
     std::uint32_t sum = 0;
-    if (!read_at(fd_, end_, &start, sizeof start) || start.name_length > kMostName) return;
+    if (!read_at(end_, &start, sizeof start) || start.name_length > kMostName) return;
     const std::uint64_t whole = sizeof start + start.name_length + bytes + sizeof sum;
     if (whole > size - end_) return;
     std::string name(start.name_length, '\0');
     const std::uint64_t offset = end_ + sizeof start + name.size();
-    if (!read_at(fd_, end_ + sizeof start, name.data(), name.size()) || !read_at(fd_, offset, features.data(), bytes) ||
-        !read_at(fd_, offset + bytes, &sum, sizeof sum))
+    if (!read_at(end_ + sizeof start, name.data(), name.size()) || !read_at(offset, features.data(), bytes) ||
+        !read_at(offset + bytes, &sum, sizeof sum))
       return;
     if (sum != checksum_of(start, name, features)) return;
     entries_[name] = {{start.sha256.data(), kDigits}, offset};
@@ -440,14 +396,13 @@ void PartialFeatures::append(const std::string& name, const std::string& sha256,
   record += name;
   record.append(reinterpret_cast<const char*>(features.data()), features.size_bytes());
   record.append(reinterpret_cast<const char*>(&sum), sizeof sum);
-  write_at(fd_, end_, record, file_);
+  write_at(end_, record);
   entries_[name] = {{start.sha256.data(), kDigits}, end_ + sizeof start + name.size()};
   end_ += record.size();
 }
 
 void PartialFeatures::read(const std::string& name, std::span<float> features) const {
-  if (!read_at(fd_, entries_.at(name).offset, features.data(), features.size_bytes()))
-    throw Error(ErrorCode::failure, fmt::format("cannot read {}: {}", file_.string(), std::strerror(errno)));
+  if (!read_at(entries_.at(name).offset, features.data(), features.size_bytes())) throw failed_to("read", file_);
 }
 
 void PartialFeatures::remove() {

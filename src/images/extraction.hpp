@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <span>
@@ -78,6 +79,9 @@ class PartialFeatures {
     std::string sha256;
     std::uint64_t offset;  ///< of its features
   };
+  bool read_at(std::uint64_t offset, void* data, std::size_t bytes) const;  ///< whether all of it could be read
+  void write_at(std::uint64_t offset, std::string_view bytes);
+  void cut_off(std::uint64_t size);
   void read_header(const FeatureSource& source, ProgressObserver* progress);
   void read_entries();
 
@@ -85,7 +89,7 @@ class PartialFeatures {
   std::vector<std::filesystem::path> made_;  ///< folders that this object made, the deepest first
   std::size_t dimensions_;
   std::unique_ptr<FileLock> lock_;
-  int fd_ = -1;
+  mutable std::fstream stream_;
   std::uint64_t end_ = 0;  ///< of the records that are whole
   std::map<std::string, Entry, std::less<>> entries_;
 };

@@ -19,33 +19,23 @@ std::vector<std::byte> read_image_file(const std::filesystem::path& file, const 
   return bytes;
 }
 
-void prepare_image(const Backbone& backbone, std::span<const std::byte> bytes, const std::string& name,
-                   std::span<float> input, const ImageLimits& limits) {
+std::vector<float> features_of_image(Backbone& backbone, const ImageInput& input, std::span<const std::byte> bytes,
+                                     const std::string& name, const ImageLimits& limits) {
   const ImageHeader header = check_image(bytes, limits, name);
-  const std::string problem = backbone.prepare(bytes, input);
+  std::vector<float> pixels(3 * input.width * input.height), features(backbone.dimensions());
+  std::string problem = backbone.prepare(bytes, pixels);
   if (problem == kNotEnoughMemory)
     throw Error(ErrorCode::failure,
                 fmt::format("{}: not enough memory to decode {} x {} pixels", name, header.width, header.height));
   if (!problem.empty())
     throw Error(BadInput{name, "", fmt::format("a complete {} image", name_of(header.format)), problem,
                          "get the file again, or convert it"});
-}
-
-void run_backbone(Backbone& backbone, std::span<const float> input, const std::string& name,
-                  std::span<float> features) {
-  const std::string problem = backbone.run(input, 1, features);
+  problem = backbone.run(pixels, 1, features);
   if (problem == kNotFinite)
     throw Error(BadInput{name, "", "a photograph of which the network makes numbers", problem, "leave it out"});
   if (problem == kNotEnoughMemory)
     throw Error(ErrorCode::failure, fmt::format("{}: not enough memory to run the network", name));
   if (!problem.empty()) throw Error(ErrorCode::failure, fmt::format("{}: the network failed: {}", name, problem));
-}
-
-std::vector<float> features_of_image(Backbone& backbone, const ImageInput& input, std::span<const std::byte> bytes,
-                                     const std::string& name, const ImageLimits& limits) {
-  std::vector<float> pixels(3 * input.width * input.height), features(backbone.dimensions());
-  prepare_image(backbone, bytes, name, pixels, limits);
-  run_backbone(backbone, pixels, name, features);
   return features;
 }
 

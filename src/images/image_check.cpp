@@ -1,5 +1,3 @@
-#include "images/image_check.hpp"
-
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -64,33 +62,6 @@ std::string name_of_content(const ImageBytes& bytes) {
   return "another kind of file";
 }
 
-}  // namespace
-
-ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& limits, const std::string& name) {
-  if (content.size() > limits.max_bytes)
-    throw Error(BadInput{name, "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
-                         fmt::format("a file of {} bytes, too large", content.size()), "make the photograph smaller"});
-  if (content.empty())
-    throw Error(BadInput{name, "", "a JPEG, PNG, WebP or BMP image", "the file is empty", "get the file again"});
-  const ImageBytes bytes(content);
-  const auto format = read_image_format(content);
-  if (!format)
-    throw Error(BadInput{name, "", "a JPEG, PNG, WebP or BMP image", name_of_content(bytes), "convert it to JPEG"});
-  const auto header = read_image_header(content);
-  if (!header)
-    throw Error(BadInput{name, "", fmt::format("a {} image with its size", name_of(*format)), "a damaged header",
-                         "get the file again"});
-  if (*format == ImageFormat::webp && bytes.has(12, "VP8X") && (bytes.at(20) & kWebpAnimation) != 0)
-    throw Error(BadInput{name, "", "a still image", "an animated WebP", "save one of its pictures"});
-  if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
-    throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
-  check_size(*header, limits, name);
-  check_decoding_work(content, *format, name);
-  return *header;
-}
-
-namespace {
-
 constexpr std::size_t kMostScans = 64, kMostTexts = 16, kMostTextBytes = 1'000'000, kMostProfileBytes = 4'000'000;
 constexpr std::size_t kMostDeflated = 1032;  // times, by the format
 constexpr std::size_t kSlack = 1 << 16, kLittleWork = 64 << 20;
@@ -101,32 +72,6 @@ void check_scans(const ImageBytes& bytes, const std::string& name) {
   if (scans > kMostScans)
     throw Error(BadInput{name, "", fmt::format("a JPEG image with at most {} scans", kMostScans),
                          fmt::format("{} scans", scans), "save the photograph again"});
-}
-
-struct PngChunks {
-  std::size_t texts = 0, text_bytes = 0, profiles = 0, profile_bytes = 0;
-  std::vector<std::span<const std::byte>> pixels;  ///< packed
-};
-
-PngChunks chunks_of(std::span<const std::byte> file) {
-  constexpr std::array<std::string_view, 4> kTexts{"tEXt", "zTXt", "iTXt", "sPLT"};
-  const ImageBytes bytes(file);
-  PngChunks chunks;
-  for (std::size_t at = 8; at + 8 <= bytes.size();) {
-    const std::size_t length = bytes.big(at, 4);
-    if (std::ranges::any_of(kTexts, [&](std::string_view type) { return bytes.has(at + 4, type); })) {
-      ++chunks.texts;
-      chunks.text_bytes += length;
-    }
-    if (bytes.has(at + 4, "iCCP")) {
-      ++chunks.profiles;
-      chunks.profile_bytes += length;
-    }
-    if (bytes.has(at + 4, "IDAT"))
-      chunks.pixels.push_back(file.subspan(at + 8, std::min(length, bytes.size() - at - 8)));
-    at += 12 + length;
-  }
-  return chunks;
 }
 
 /// Bytes of all rows, unpacked, at most: an interlaced image has about two rows for each.
@@ -159,30 +104,63 @@ bool unpack_beyond(const std::vector<std::span<const std::byte>>& parts, std::si
 }
 
 void check_chunks(std::span<const std::byte> file, const std::string& name) {
-  const PngChunks chunks = chunks_of(file);
-  if (chunks.texts > kMostTexts || chunks.text_bytes > kMostTextBytes)
-    throw Error(BadInput{name, "",
-                         fmt::format("at most {} texts in a PNG image, {} bytes of them", kMostTexts, kMostTextBytes),
-                         fmt::format("{} texts of {} bytes", chunks.texts, chunks.text_bytes),
-                         "save the photograph again, without texts"});
-  if (chunks.profiles > 1 || chunks.profile_bytes > kMostProfileBytes)
+  constexpr std::array<std::string_view, 4> kTexts{"tEXt", "zTXt", "iTXt", "sPLT"};
+  const ImageBytes bytes(file);
+  std::size_t texts = 0, text_bytes = 0, profiles = 0, profile_bytes = 0, packed = 0;
+  std::vector<std::span<const std::byte>> pixels;  // packed
+  for (std::size_t at = 8; at + 8 <= bytes.size();) {
+    const std::size_t length = bytes.big(at, 4);
+    if (std::ranges::any_of(kTexts, [&](std::string_view type) { return bytes.has(at + 4, type); })) {
+      ++texts;
+      text_bytes += length;
+    } else if (bytes.has(at + 4, "iCCP")) {
+      ++profiles;
+      profile_bytes += length;
+    } else if (bytes.has(at + 4, "IDAT")) {
+      pixels.push_back(file.subspan(at + 8, std::min(length, bytes.size() - at - 8)));
+      packed += pixels.back().size();
+    }
+    at += 12 + length;
+  }
+  if (texts > kMostTexts || text_bytes > kMostTextBytes)
+    throw Error(
+        BadInput{name, "", fmt::format("at most {} texts in a PNG image, {} bytes of them", kMostTexts, kMostTextBytes),
+                 fmt::format("{} texts of {} bytes", texts, text_bytes), "save the photograph again, without texts"});
+  if (profiles > 1 || profile_bytes > kMostProfileBytes)
     throw Error(BadInput{name, "",
                          fmt::format("at most one colour profile in a PNG image, of {} bytes", kMostProfileBytes),
-                         fmt::format("{} colour profiles of {} bytes", chunks.profiles, chunks.profile_bytes),
+                         fmt::format("{} colour profiles of {} bytes", profiles, profile_bytes),
                          "save the photograph again, without profiles"});
-  std::size_t packed = 0;
-  for (const auto part : chunks.pixels) packed += part.size();
-  const std::size_t most = row_bytes_of(ImageBytes(file));
-  if (packed * kMostDeflated > most + kLittleWork && unpack_beyond(chunks.pixels, most))
+  const std::size_t most = row_bytes_of(bytes);
+  if (packed * kMostDeflated > most + kLittleWork && unpack_beyond(pixels, most))
     throw Error(BadInput{name, "", "a PNG image that ends with its last pixel", "more pixels than its size says",
                          "save the photograph again"});
 }
 
 }  // namespace
 
-void check_decoding_work(std::span<const std::byte> file, ImageFormat format, const std::string& name) {
-  if (format == ImageFormat::jpeg) check_scans(ImageBytes(file), name);
-  if (format == ImageFormat::png) check_chunks(file, name);
+ImageHeader check_image(std::span<const std::byte> content, const ImageLimits& limits, const std::string& name) {
+  if (content.size() > limits.max_bytes)
+    throw Error(BadInput{name, "", fmt::format("an image file of at most {} bytes", limits.max_bytes),
+                         fmt::format("a file of {} bytes, too large", content.size()), "make the photograph smaller"});
+  if (content.empty())
+    throw Error(BadInput{name, "", "a JPEG, PNG, WebP or BMP image", "the file is empty", "get the file again"});
+  const ImageBytes bytes(content);
+  const auto format = read_image_format(content);
+  if (!format)
+    throw Error(BadInput{name, "", "a JPEG, PNG, WebP or BMP image", name_of_content(bytes), "convert it to JPEG"});
+  const auto header = read_image_header(content);
+  if (!header)
+    throw Error(BadInput{name, "", fmt::format("a {} image with its size", name_of(*format)), "a damaged header",
+                         "get the file again"});
+  if (*format == ImageFormat::webp && bytes.has(12, "VP8X") && (bytes.at(20) & kWebpAnimation) != 0)
+    throw Error(BadInput{name, "", "a still image", "an animated WebP", "save one of its pictures"});
+  if (*format == ImageFormat::jpeg && !jpeg_has_end(bytes))
+    throw Error(BadInput{name, "", "a complete JPEG image", "a file that ends early", "get the file again"});
+  check_size(*header, limits, name);
+  if (*format == ImageFormat::jpeg) check_scans(bytes, name);
+  if (*format == ImageFormat::png) check_chunks(content, name);
+  return *header;
 }
 
 }  // namespace parsnets

@@ -1,12 +1,14 @@
 #pragma once
 // What the first bytes of an image file say: its format and size. Part of the module parsnets-backbones, too. Only
-// files that pass check_image() are decoded.
+// files that pass check_image() (image_check.cpp) are decoded.
 
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "parsnets/feature_source.hpp"
 
 namespace parsnets {
 
@@ -34,9 +36,25 @@ std::optional<ImageFormat> read_image_format(std::span<const std::byte> bytes);
 /// Nothing unless the bytes begin as a JPEG, PNG, WebP or BMP file whose header gives a size. Reads no byte outside.
 std::optional<ImageHeader> read_image_header(std::span<const std::byte> bytes);
 
-/// Throws bad_input naming `name` for other formats, damaged headers, sizes beyond the limits, and files that would
-/// take too much work (images/image_check.hpp).
+/// Throws bad_input naming `name` for other formats, damaged headers, sizes beyond the limits, and for small files
+/// whose decoding takes hours or gigabytes: a JPEG file with more than 64 scans (progressive ones have about 10), and a
+/// PNG file with more than 16 text and palette chunks, more than 1 MB of them, several colour profiles or one above 4
+/// MB, or more packed pixels than its size has: libpng unpacks them all. WebP and BMP decoders read nothing but pixels.
 ImageHeader check_image(std::span<const std::byte> bytes, const ImageLimits& limits, const std::string& name);
+
+/// Bytes that decoding takes per pixel, at most: the coefficients of a progressive JPEG of four inks (8), its pixels
+/// (3), and once more while they are turned upright (3).
+inline constexpr double kDecodingBytesPerPixel = 14;
+
+/// At most, when `threads` threads decode photographs within `limits` at a time and `inputs` inputs of a network are
+/// held.
+inline double decoding_bytes(const ImageLimits& limits, const ImageInput& input, std::size_t threads,
+                             std::size_t inputs) {
+  const double input_bytes = 3.0 * sizeof(float) * static_cast<double>(input.width * input.height);
+  const double one =
+      kDecodingBytesPerPixel * static_cast<double>(limits.max_pixels) + static_cast<double>(limits.max_bytes);
+  return static_cast<double>(threads) * one + static_cast<double>(inputs) * input_bytes;
+}
 
 /// The EXIF orientation, 1 to 8: 1 is upright, and what a file without one, or with a damaged one, and one of another
 /// format has. Metadata of other kinds, such as XMP, may come before it. Reads no byte outside.

@@ -186,47 +186,19 @@ void label(ImageList& list, const fs::path& file) {
                            fmt::format("'{}' and '{}'", known->class_name, one.class_name), "keep one line per file"});
     known = &one;
   }
-  std::vector<ListedImage> named;
   for (std::size_t i = 0; i < list.images.size(); ++i) {
-    auto& image = list.images[i];
-    if (label_of[i] == nullptr) {
-      list.unlabelled.push_back(image.name);
-      continue;
-    }
-    image.class_name = label_of[i]->class_name;
-    named.push_back(std::move(image));
+    ListedImage& image = list.images[i];
+    image.class_name = label_of[i] == nullptr ? "" : label_of[i]->class_name;
+    if (image.class_name.empty()) list.unlabelled.push_back(image.name);
   }
-  if (named.empty())
+  if (list.unlabelled.size() == list.images.size())
     throw Error(
         BadInput{file.string(), "file", "names of images",
                  fmt::format("none of the {} images, such as '{}'", list.images.size(), list.unlabelled.front()),
                  "give each file by its path below the folder of images, or by its name"});
-  list.images = std::move(named);
+  std::erase_if(list.images, [](const ListedImage& image) { return image.class_name.empty(); });
   list.empty_folders.clear();  // folders are no classes here
 }
-
-}  // namespace
-
-bool has_image_ending(const fs::path& file) {
-  constexpr std::array<const char*, 8> kEndings{".jpg", ".jpeg", ".jfif", ".jpe", ".jif", ".png", ".webp", ".bmp"};
-  return std::ranges::find(kEndings, lower_ending(file)) != kEndings.end();
-}
-
-std::string describe_other_files(const ImageList& list) {
-  constexpr std::size_t kShown = 5;
-  std::vector<std::pair<std::string, std::size_t>> endings(list.other_files.begin(), list.other_files.end());
-  std::ranges::stable_sort(endings, std::greater<>(), &std::pair<std::string, std::size_t>::second);
-  std::size_t files = 0;
-  std::vector<std::string> parts;
-  for (const auto& [ending, count] : endings) {
-    files += count;
-    if (parts.size() < kShown) parts.push_back(fmt::format("{} {}", count, ending));
-  }
-  if (endings.size() > kShown) parts.push_back("…");
-  return files == 0 ? "" : fmt::format("{} file{} ({})", files, files == 1 ? "" : "s", fmt::join(parts, ", "));
-}
-
-namespace {
 
 /// An image that several places have gets the class that one of them gives. Throws bad_input if two give it two, unless
 /// these do not matter.
@@ -279,6 +251,25 @@ ImageList gather_images(const std::vector<fs::path>& places, bool disputes_matte
 }
 
 }  // namespace
+
+bool has_image_ending(const fs::path& file) {
+  constexpr std::array<const char*, 8> kEndings{".jpg", ".jpeg", ".jfif", ".jpe", ".jif", ".png", ".webp", ".bmp"};
+  return std::ranges::find(kEndings, lower_ending(file)) != kEndings.end();
+}
+
+std::string describe_other_files(const ImageList& list) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<std::string, std::size_t>> endings(list.other_files.begin(), list.other_files.end());
+  std::ranges::stable_sort(endings, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  std::size_t files = 0;
+  std::vector<std::string> parts;
+  for (const auto& [ending, count] : endings) {
+    files += count;
+    if (parts.size() < kShown) parts.push_back(fmt::format("{} {}", count, ending));
+  }
+  if (endings.size() > kShown) parts.push_back("…");
+  return files == 0 ? "" : fmt::format("{} file{} ({})", files, files == 1 ? "" : "s", fmt::join(parts, ", "));
+}
 
 ImageList find_images(const std::vector<fs::path>& places) { return gather_images(places, false); }
 

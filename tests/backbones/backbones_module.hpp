@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file.hpp"
 #include "images/backbone.hpp"
 #include "paths.hpp"
+#include "temp_dir.hpp"
 
 namespace parsnets::test {
 
@@ -29,6 +31,20 @@ inline std::unique_ptr<Backbone> open_backbone(const BackboneOptions& options, s
   const auto open = reinterpret_cast<OpenBackbone*>(::dlsym(backbones_module(), kOpenBackbone));
   return std::unique_ptr<Backbone>(open(options, problem));
 }
+
+/// Opens networks that it writes to a file.
+class NetworkFile {
+ protected:
+  /// Null, with `problem_`, when it cannot be opened.
+  std::unique_ptr<Backbone> open(const std::string& onnx, const ImageInput& input, const std::string& layer = "",
+                                 unsigned threads = 0, std::optional<NetworkEngine> engine = {}) {
+    write_text_file(dir_ / "network.onnx", onnx);
+    return open_backbone({dir_ / "network.onnx", layer, input, threads, engine}, problem_);
+  }
+
+  TempDir dir_;
+  std::string problem_;
+};
 
 /// What the module runs networks by.
 inline std::vector<NetworkEngine> engines_of_module() {

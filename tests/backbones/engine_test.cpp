@@ -8,6 +8,7 @@
 #include "backbones/backbones_module.hpp"
 #include "backbones/onnx_bytes.hpp"
 #include "base/file.hpp"
+#include "expected_error.hpp"
 #include "images/bmp_photos.hpp"
 #include "images/features_of_image.hpp"
 #include "paths.hpp"
@@ -29,26 +30,21 @@ constexpr const char* kNoOnnxRuntime =
     "NOT TESTED: this build has no ONNX Runtime; install it, run cmake with -DPARSNETS_ONNXRUNTIME=FOLDER and build";
 
 /// Opens networks by one engine after the other.
-class EngineTest : public testing::TestWithParam<NetworkEngine> {
+class EngineTest : public testing::TestWithParam<NetworkEngine>, protected NetworkFile {
  protected:
   void SetUp() override {
     PARSNETS_NEED_BACKBONES();
     if (std::ranges::count(engines_of_module(), GetParam()) == 0) GTEST_SKIP() << kNoOnnxRuntime;
   }
 
-  /// Null, with `problem_`, when it cannot be opened.
   std::unique_ptr<Backbone> open(const std::string& onnx, const ImageInput& input, const std::string& layer = "",
                                  unsigned threads = 0) {
-    write_text_file(dir_ / "network.onnx", onnx);
-    return open_backbone({dir_ / "network.onnx", layer, input, threads, GetParam()}, problem_);
+    return NetworkFile::open(onnx, input, layer, threads, GetParam());
   }
   std::string problem_of(const std::string& onnx, const ImageInput& input, const std::string& layer = "") {
     EXPECT_EQ(open(onnx, input, layer), nullptr);
     return problem_;
   }
-
-  TempDir dir_;
-  std::string problem_;
 };
 
 std::string name_of(const testing::TestParamInfo<NetworkEngine>& engine) {
@@ -68,7 +64,7 @@ TEST_P(EngineTest, LayersByNameAndMeansOverPositions) {
   EXPECT_EQ(pixels->layer(), "pixels");
   EXPECT_EQ(positive->layer(), "positive");
   EXPECT_EQ(positive->dimensions(), 3u);
-  const auto bytes = std::as_bytes(std::span(photo));
+  const auto bytes = bytes_of(photo);
   const auto all = features_of_image(*pixels, input, bytes, "photo"),
              means = features_of_image(*positive, input, bytes, "photo");
   for (std::size_t c = 0; c < 3; ++c) {
@@ -89,7 +85,7 @@ TEST_P(EngineTest, APhotographIsTheSameAloneInABatchAndWithAnyThreads) {
     ASSERT_NE(backbone, nullptr) << problem_;
     for (unsigned i = 0; i < count; ++i) {
       const std::string photo = bmp_photo(40, 50, i % 4);  // the last is the first
-      ASSERT_EQ(backbone->prepare(std::as_bytes(std::span(photo)), std::span(inputs).subspan(i * values, values)), "");
+      ASSERT_EQ(backbone->prepare(bytes_of(photo), std::span(inputs).subspan(i * values, values)), "");
     }
     std::vector<float> together(count * 33), alone(count * 33);
     ASSERT_EQ(backbone->run(inputs, count, together), "");
@@ -112,7 +108,7 @@ TEST_P(EngineTest, SeveralThreadsRunItAtATime) {
     ASSERT_NE(backbone, nullptr) << problem_;
     const auto features = [&](unsigned seed) {
       const std::string photo = bmp_photo(40, 50, seed);
-      return features_of_image(*backbone, input, std::as_bytes(std::span(photo)), "photo");
+      return features_of_image(*backbone, input, bytes_of(photo), "photo");
     };
     if (threads == 1)
       for (unsigned i = 0; i < together.size(); ++i) alone.push_back(features(i));
@@ -128,9 +124,9 @@ TEST_P(EngineTest, SeveralThreadsRunItAtATime) {
 
 TEST_P(EngineTest, NetworksThatDoNotFitAreExplained) {
   const ImageInput input{PixelPreset::tf, ImageFit::whole, 16, 16};
-  EXPECT_NE(problem_of(onnx_of_pixels(8, 8), input).find("takes any x 3 x 8 x 8"), std::string::npos) << problem_;
-  EXPECT_NE(problem_of(onnx_of_pixels(), input, "none").find("found 'none'"), std::string::npos) << problem_;
-  EXPECT_NE(problem_of("not a network", input).find("expected an ONNX network"), std::string::npos) << problem_;
+  EXPECT_MENTIONS(problem_of(onnx_of_pixels(8, 8), input), "takes any x 3 x 8 x 8");
+  EXPECT_MENTIONS(problem_of(onnx_of_pixels(), input, "none"), "found 'none'");
+  EXPECT_MENTIONS(problem_of("not a network", input), "expected an ONNX network");
   const auto of_node = [](const std::string& node) {
     return onnx_file({{node}, {}, {onnx_value("image", {0, 3, 16, 16})}, {onnx_value("y", {})}});
   };
@@ -162,7 +158,7 @@ TEST_P(EngineTest, ValuesThatAreNotFiniteAreAProblem) {
                              input);
   ASSERT_NE(backbone, nullptr) << problem_;
   std::vector<float> features(48);
-  EXPECT_NE(backbone->run(std::vector<float>(48, -1), 1, features).find("not finite"), std::string::npos);
+  EXPECT_MENTIONS(backbone->run(std::vector<float>(48, -1), 1, features), "not finite");
   EXPECT_EQ(backbone->run(std::vector<float>(48, 1), 1, features), "");
 }
 
@@ -180,7 +176,7 @@ double difference_of_engines(const std::filesystem::path& network, const ImageIn
     auto& all = features.emplace_back();
     for (unsigned seed = 0; seed < 20; ++seed) {
       const std::string photo = bmp_photo(40, 50 + seed, seed);
-      const auto one = features_of_image(*backbone, input, std::as_bytes(std::span(photo)), "photo");
+      const auto one = features_of_image(*backbone, input, bytes_of(photo), "photo");
       all.insert(all.end(), one.begin(), one.end());
     }
   }
@@ -195,14 +191,12 @@ double difference_of_engines(const std::filesystem::path& network, const ImageIn
   return difference / largest;
 }
 
-class EnginesTest : public testing::Test {
+class EnginesTest : public testing::Test, protected NetworkFile {
  protected:
   void SetUp() override {
     PARSNETS_NEED_BACKBONES();
     if (engines_of_module().size() < 2) GTEST_SKIP() << kNoOnnxRuntime;
   }
-
-  TempDir dir_;
 };
 
 }  // namespace
@@ -229,17 +223,15 @@ TEST_F(EnginesTest, GiveTheSameFeaturesOfTheTinyBackbone) {
 }
 
 TEST_F(EnginesTest, OnnxRuntimeKnowsOperatorsThatOpenCvLacks) {
-  write_text_file(
-      dir_ / "norms.onnx",
+  const std::string norms =
       onnx_file({{onnx_node("GlobalLpPool", {"image"}, "norms"), onnx_node("Flatten", {"norms"}, "features")},
                  {},
                  {onnx_value("image", {0, 3, 8, 8})},
-                 {onnx_value("features", {0, 3})}}));
+                 {onnx_value("features", {0, 3})}});
   const ImageInput input{PixelPreset::tf, ImageFit::whole, 8, 8};
-  std::string problem;
-  EXPECT_EQ(open_backbone({dir_ / "norms.onnx", "", input, 0, NetworkEngine::opencv}, problem), nullptr);
-  const auto backbone = open_backbone({dir_ / "norms.onnx", "", input, 0, NetworkEngine::onnxruntime}, problem);
-  ASSERT_NE(backbone, nullptr) << problem;
+  EXPECT_EQ(open(norms, input, "", 0, NetworkEngine::opencv), nullptr);
+  const auto backbone = open(norms, input, "", 0, NetworkEngine::onnxruntime);
+  ASSERT_NE(backbone, nullptr) << problem_;
   std::vector<float> features(3);
   ASSERT_EQ(backbone->run(std::vector<float>(3 * 64, -0.5F), 1, features), "");
   for (const float norm : features) EXPECT_NEAR(norm, 4, 1e-5) << "the square root of 64 times 0.25";

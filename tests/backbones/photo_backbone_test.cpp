@@ -12,12 +12,10 @@
 
 #include "backbones/backbones_module.hpp"
 #include "backbones/onnx_bytes.hpp"
-#include "base/file.hpp"
 #include "formats/npy.hpp"
 #include "formats/numpy_oracle.hpp"
 #include "images/bmp_photos.hpp"
 #include "images/features_of_image.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets::test {
 
@@ -25,18 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class PhotoBackboneTest : public testing::Test {
+class PhotoBackboneTest : public testing::Test, protected NetworkFile {
  protected:
   void SetUp() override { PARSNETS_NEED_BACKBONES(); }
-
-  /// Null, with `problem_`, when it cannot be opened.
-  std::unique_ptr<Backbone> open(const std::string& onnx, const ImageInput& input, const std::string& layer = "",
-                                 unsigned threads = 0) {
-    write_text_file(dir_ / "network.onnx", onnx);
-    return open_backbone({dir_ / "network.onnx", layer, input, threads}, problem_);
-  }
-  TempDir dir_;
-  std::string problem_;
 };
 
 }  // namespace
@@ -90,7 +79,7 @@ TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
   for (unsigned t = 0; t < 8; ++t)
     threads.emplace_back([&, t] {
       const std::string photo = bmp_photo(64, 48, t % 2);
-      results[t] = features_of_image(*backbone, input, std::as_bytes(std::span(photo)), "photo");
+      results[t] = features_of_image(*backbone, input, bytes_of(photo), "photo");
     });
   for (auto& thread : threads) thread.join();
   for (unsigned t = 0; t < 8; ++t) EXPECT_EQ(results[t], results[t % 2]);
@@ -99,21 +88,16 @@ TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
 
 TEST_F(PhotoBackboneTest, AShortageOfMemoryIsNoDamage) {
   // 7000 x 7000 pixels, progressive: 98 MB of coefficients and 147 MB of pixels
-  const auto segment = [](int marker, const std::string& content) {
-    const std::size_t length = content.size() + 2;
-    return std::string{'\xff', static_cast<char>(marker), static_cast<char>(length >> 8), static_cast<char>(length)} +
-           content;
-  };
   using namespace std::string_literals;
   const std::string one_code = "\1"s + std::string(15, '\0') + '\0';
-  const std::string photo = "\xff\xd8" + segment(0xdb, '\0' + std::string(64, '\1')) +
-                            segment(0xc2, "\x08\x1b\x58\x1b\x58\1\1\x11\0"s) + segment(0xc4, '\0' + one_code) +
-                            segment(0xda, "\1\1\0\0\0\0"s) + "\xff\xd9";
+  const std::string photo = "\xff\xd8" + jpeg_segment(0xdb, '\0' + std::string(64, '\1')) +
+                            jpeg_segment(0xc2, "\x08\x1b\x58\x1b\x58\1\1\x11\0"s) +
+                            jpeg_segment(0xc4, '\0' + one_code) + jpeg_segment(0xda, "\1\1\0\0\0\0"s) + "\xff\xd9";
   const ImageInput input{PixelPreset::tf, ImageFit::whole, 8, 8};
   const auto backbone = open(onnx_of_pixels(), input);
   ASSERT_NE(backbone, nullptr) << problem_;
   std::vector<float> values(3 * 64);
-  ASSERT_EQ(backbone->prepare(std::as_bytes(std::span(photo)), values), "");
+  ASSERT_EQ(backbone->prepare(bytes_of(photo), values), "");
   std::ifstream sizes("/proc/self/statm");
   std::size_t pages = 0;
   sizes >> pages;
@@ -123,7 +107,7 @@ TEST_F(PhotoBackboneTest, AShortageOfMemoryIsNoDamage) {
     const rlim_t most = pages * static_cast<rlim_t>(::getpagesize()) + (std::size_t{100} << 20);
     const rlimit limit{most, most};
     ::setrlimit(RLIMIT_AS, &limit);
-    ::_exit(backbone->prepare(std::as_bytes(std::span(photo)), values) == kNotEnoughMemory ? 0 : 1);
+    ::_exit(backbone->prepare(bytes_of(photo), values) == kNotEnoughMemory ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -140,7 +124,6 @@ TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
   for (std::size_t length = 0; length < network.size(); length += 1 + network.size() / 40)
     open(network.substr(0, length), input);
   const auto backbone = open(onnx_of_pixels(), input);
-  std::vector<float> values(3 * 28 * 20);
   std::size_t refused = 0, tried = 0;
   std::mt19937 draw(1);
   if (backbone != nullptr)
@@ -154,7 +137,7 @@ TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
           for (unsigned flips = 1 + draw() % 20; flips > 0; --flips)
             damaged[draw() % damaged.size()] ^= std::byte(1u << draw() % 8);
         try {
-          prepare_image(*backbone, damaged, name, values);
+          features_of_image(*backbone, input, damaged, name);
         } catch (const Error&) {
           ++refused;
         }

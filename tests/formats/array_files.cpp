@@ -11,7 +11,7 @@
 #include "base/file.hpp"
 #include "data/feature_source.hpp"
 #include "data/semantics.hpp"
-#include "formats/npy_format.hpp"
+#include "formats/npy.hpp"
 #include "paths.hpp"
 
 namespace parsnets::test {

@@ -8,6 +8,7 @@
 #include "base/file.hpp"
 #include "base/rng.hpp"
 #include "formats/numpy_oracle.hpp"
+#include "progress_recorder.hpp"
 #include "same_bytes.hpp"
 #include "temp_dir.hpp"
 
@@ -61,24 +62,23 @@ TEST_F(Csv, ReadsQuotesLineEndsAndAByteOrderMark) {
 }
 
 TEST_F(Csv, RefusesBrokenTablesWithTheirLine) {
-  EXPECT_MENTIONS(table_refused("a,b\n1,2\n1\n"), "t.csv:3: expected 2 cells, as in the first row, found 1 cell");
-  EXPECT_MENTIONS(table_refused("a;b\n1,5;2\n"),
-                  "expected 1 cell, as in the first row, found 2 cells; separate cells by commas");
-  EXPECT_MENTIONS(table_refused("a,b\n\"x\ny\",2\n1,2,3\n"), "t.csv:4:");
-  EXPECT_MENTIONS(table_refused("a,b\n1,2\n\n1,2\n"), "t.csv:3: expected 2 cells, found a blank line");
-  EXPECT_MENTIONS(table_refused("a,b\n1,x\"y\"\n"), "t.csv:2: expected quotes around a whole cell");
-  EXPECT_MENTIONS(table_refused("a,b\n1,\"x\"y\n"), "t.csv:2: expected a comma");
-  EXPECT_MENTIONS(table_refused("a,b\n1,\"x\n\n"), "t.csv:2: expected a closing quote");
-  EXPECT_MENTIONS(table_refused("a,b\n1,\xff\n"), "t.csv:2: expected UTF-8");
-  EXPECT_MENTIONS(table_refused(std::string_view("a,b\n1,2\n1,\0\n", 12)), "t.csv:3: expected UTF-8");
-  EXPECT_MENTIONS(table_refused("a,b\r1,2\r"), "t.csv:1: expected lines that end in LF or CRLF");
-  EXPECT_MENTIONS(table_refused("a,b,a\n1,2,3\n"), "column 'a'");
-  EXPECT_MENTIONS(table_refused("\xff\xfe"
-                                "a"),
-                  "UTF-16");
-  EXPECT_MENTIONS(table_refused("\n\n"), "blank lines only");
-  EXPECT_MENTIONS(table_refused("\na,b\n"), "first line");
-  EXPECT_MENTIONS(table_refused(""), "empty file");
+  const std::vector<std::pair<std::string_view, const char*>> cases{
+      {"a,b\n1,2\n1\n", "t.csv:3: expected 2 cells, as in the first row, found 1 cell"},
+      {"a;b\n1,5;2\n", "expected 1 cell, as in the first row, found 2 cells; separate cells by commas"},
+      {"a,b\n\"x\ny\",2\n1,2,3\n", "t.csv:4:"},
+      {"a,b\n1,2\n\n1,2\n", "t.csv:3: expected 2 cells, found a blank line"},
+      {"a,b\n1,x\"y\"\n", "t.csv:2: expected quotes around a whole cell"},
+      {"a,b\n1,\"x\"y\n", "t.csv:2: expected a comma"},
+      {"a,b\n1,\"x\n\n", "t.csv:2: expected a closing quote"},
+      {"a,b\n1,\xff\n", "t.csv:2: expected UTF-8"},
+      {{"a,b\n1,2\n1,\0\n", 12}, "t.csv:3: expected UTF-8"},
+      {"a,b\r1,2\r", "t.csv:1: expected lines that end in LF or CRLF"},
+      {"a,b,a\n1,2,3\n", "column 'a'"},
+      {"\xff\xfe, b", "UTF-16"},
+      {"\n\n", "blank lines only"},
+      {"\na,b\n", "first line"},
+      {"", "empty file"}};
+  for (const auto& [text, message] : cases) EXPECT_MENTIONS(table_refused(text), message);
 }
 
 TEST_F(Csv, ListsOfNamesMayBeQuoted) {
@@ -87,15 +87,10 @@ TEST_F(Csv, ListsOfNamesMayBeQuoted) {
   EXPECT_EQ(parse_list("\"a, b\",c,\"say \"\"d\"\"\"", "--names"), (Names{"a, b", "c", "say \"d\""}));
   EXPECT_EQ(parse_list("a,", "--names"), Names{"a"});
   EXPECT_EQ(parse_list("", "--names"), Names{});
-  for (const char* broken : {"\"a", "a\"b", "\"a\"b", "a\nb"}) {
-    try {
-      parse_list(broken, "--names");
-      ADD_FAILURE() << broken;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-      EXPECT_EQ(std::string(error.what()).find("--names: expected names"), 0u) << error.what();
-    }
-  }
+  for (const char* broken : {"\"a", "a\"b", "\"a\"b", "a\nb"})
+    EXPECT_TRUE(test::error_message(ErrorCode::usage, [&] { parse_list(broken, "--names"); })
+                    .starts_with("--names: expected names"))
+        << broken;
 }
 
 TEST_F(Csv, TablesSurviveWritingAndReading) {
@@ -172,22 +167,24 @@ TEST_F(Csv, ReadsMatricesWithAndWithoutAHeader) {
 }
 
 TEST_F(Csv, RefusesWhatIsNotAFiniteNumberWithLineAndColumn) {
-  EXPECT_MENTIONS(numbers_refused("1,2\n3,x\n"), "n.csv:2: column 2: expected a finite number");
+  const std::vector<std::pair<const char*, const char*>> cases{
+      {"1,2\n3,x\n", "n.csv:2: column 2: expected a finite number"},
+      {"1,1e39\n", "n.csv:1: column 2: expected a number within the range of float32"},
+      {"1,2\n3,\"4\n", "n.csv:2: column 2:"},
+      {"1,2\n3,\"4\"5\n", "n.csv:2: column 2:"},
+      {"1,2\n1,2,3\n", "n.csv:2: expected 2 cells, as in the first line, found 3 cells"},
+      {"a,b\n1\n", "n.csv:2: expected 2 cells"},
+      {"1,2\n\n1,2\n", "n.csv:2: expected 2 cells"},
+      {"1,2\n1,2,\n", "found 3 cells"},
+      {"1,abc\n1,2\n", "n.csv:1: expected numbers only, or column names only"},
+      {"inf,1\n1,2\n", "n.csv:1:"},
+      {"a,b\n", "rows of comma-separated numbers"},
+      {"\n\n", "blank lines only"},
+      {"", "empty file"}};
+  for (const auto& [text, message] : cases) EXPECT_MENTIONS(numbers_refused(text), message);
   for (const auto* bad : {"inf", "-Infinity", "0x10", "1e", "\"1,5\"", "1;5", "1e400", "1.2.3", "--2"})
     EXPECT_MENTIONS(numbers_refused(fmt::format("a,b\n1,2\n3,{}\n", bad)),
                     "n.csv:3: column 2: expected a finite number");
-  EXPECT_MENTIONS(numbers_refused("1,1e39\n"), "n.csv:1: column 2: expected a number within the range of float32");
-  EXPECT_MENTIONS(numbers_refused("1,2\n3,\"4\n"), "n.csv:2: column 2:");
-  EXPECT_MENTIONS(numbers_refused("1,2\n3,\"4\"5\n"), "n.csv:2: column 2:");
-  EXPECT_MENTIONS(numbers_refused("1,2\n1,2,3\n"), "n.csv:2: expected 2 cells, as in the first line, found 3 cells");
-  EXPECT_MENTIONS(numbers_refused("a,b\n1\n"), "n.csv:2: expected 2 cells");
-  EXPECT_MENTIONS(numbers_refused("1,2\n\n1,2\n"), "n.csv:2: expected 2 cells");
-  EXPECT_MENTIONS(numbers_refused("1,2\n1,2,\n"), "found 3 cells");
-  EXPECT_MENTIONS(numbers_refused("1,abc\n1,2\n"), "n.csv:1: expected numbers only, or column names only");
-  EXPECT_MENTIONS(numbers_refused("inf,1\n1,2\n"), "n.csv:1:");
-  EXPECT_MENTIONS(numbers_refused("a,b\n"), "rows of comma-separated numbers");
-  EXPECT_MENTIONS(numbers_refused("\n\n"), "blank lines only");
-  EXPECT_MENTIONS(numbers_refused(""), "empty file");
 }
 
 TEST_F(Csv, AWideFirstLineBeforeManyShortOnesAllocatesNoMoreThanTheFile) {
@@ -223,38 +220,22 @@ TEST_F(Csv, InfinitiesAreNotWritten) {
 }
 
 TEST_F(Csv, LinesAcrossPiecesAreReadWholeAndProgressIsTold) {
-  struct Recorder : ProgressObserver {
-    std::vector<std::uint64_t> done;
-    std::uint64_t total = 0;
-    std::size_t cancel_after = SIZE_MAX;
-    bool on_progress(const ProgressEvent& event) override {
-      EXPECT_EQ(event.stage, "load n.csv");
-      EXPECT_EQ(event.unit, "MB");
-      total = event.total;
-      done.push_back(event.done);
-      return done.size() <= cancel_after;
-    }
-  };
   std::string text;
   const std::size_t rows = 40, cols = 100'000;
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t c = 0; c < cols; ++c) text += std::to_string((r * cols + c) % 997) + (c + 1 < cols ? "," : "\n");
   test::write_bytes(dir_ / "n.csv", text);
-  Recorder recorder;
+  test::ProgressRecorder recorder;
   const Matrix<float> read = read_csv_float(dir_ / "n.csv", &recorder);
   ASSERT_EQ(read.rows(), rows);
   for (std::size_t i = 0; i < read.size(); ++i) ASSERT_EQ(read.data()[i], static_cast<float>(i % 997));
+  EXPECT_EQ(recorder.stage, "load n.csv");
+  EXPECT_EQ(recorder.unit, "MB");
   EXPECT_EQ(recorder.done.back(), recorder.total);
   EXPECT_TRUE(std::is_sorted(recorder.done.begin(), recorder.done.end()));
   for (const std::size_t after : {0u, 1u, 2u}) {
-    Recorder cancelling;
-    cancelling.cancel_after = after;
-    try {
-      read_csv_float(dir_ / "n.csv", &cancelling);
-      FAIL() << "must stop";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::cancelled);
-    }
+    test::ProgressRecorder cancelling(after);
+    test::error_message(ErrorCode::cancelled, [&] { read_csv_float(dir_ / "n.csv", &cancelling); });
   }
 }
 
@@ -281,6 +262,64 @@ TEST_F(Csv, DamagedFilesNeverCrash) {
       EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
     }
   }
+}
+
+namespace {
+
+/// Hands out `text` a few bytes at a time, as a pipe may.
+ReadBytes pieces_of(std::string text, std::size_t piece) {
+  return [text, piece, place = std::size_t{0}](void* destination, std::size_t bytes) mutable {
+    const std::size_t count = std::min({piece, bytes, text.size() - place});
+    std::memcpy(destination, text.data() + place, count);
+    place += count;
+    return count;
+  };
+}
+
+}  // namespace
+
+TEST(CsvRows, RowsComeInBatchesWhateverThePieces) {
+  const std::string text =
+      "\xef\xbb\xbf"
+      "a,b\r\n1,2\r\n3,4\n\"5\",6e0\n7,8\n9,-10\n\n\n";
+  for (const std::size_t piece : {1, 2, 3, 100}) {
+    CsvRowReader reader("table", pieces_of(text, piece));
+    EXPECT_EQ(reader.cols(), 2u);
+    std::vector<std::size_t> batches;
+    std::vector<float> values;
+    for (Matrix<float> block = reader.next(2); block.rows() > 0; block = reader.next(2)) {
+      batches.push_back(block.rows());
+      values.insert(values.end(), block.values().begin(), block.values().end());
+    }
+    EXPECT_EQ(batches, (std::vector<std::size_t>{2, 2, 1}));
+    EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, -10}));
+  }
+}
+
+TEST(CsvRows, WithoutAHeaderTheFirstLineIsARow) {
+  CsvRowReader reader("table", pieces_of("1,2\n3,4", 5));
+  EXPECT_EQ(reader.next(1)(0, 1), 2);
+  EXPECT_EQ(reader.next(9)(0, 0), 3);
+  EXPECT_EQ(reader.next(9).rows(), 0u);
+}
+
+TEST(CsvRows, BadRowsAreNamedByTheirLine) {
+  const std::vector<std::pair<const char*, const char*>> cases{
+      {"a,b\n1,2\n3,x\n", "table:3: column 2: expected a finite number, found 'x'"},
+      {"1,2\n3\n", "table:2: expected 2 cells, as in the first line, found 1 cells"},
+      {"1,2\n3,\n", "table:2: column 2: expected a"},
+      {"1,2\n3,nan\n", "table:2: column 2: expected a"},
+      {"1,2\n3,1e99\n", "table:2: column 2: expected a"},
+      {"1,2\n\n3,4\n", "table:2: expected 2 cells, found a blank line"},
+      {"", "found nothing"},
+      {"name,3\n", "table:1"}};
+  for (const auto& [text, message] : cases)
+    EXPECT_MENTIONS(bad_input_message([&] {
+                      CsvRowReader reader("table", pieces_of(text, 7));
+                      while (reader.next(2).rows() > 0) {
+                      }
+                    }),
+                    message);
 }
 
 }  // namespace parsnets

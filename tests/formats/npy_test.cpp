@@ -11,6 +11,7 @@
 #include "base/rng.hpp"
 #include "formats/element_type.hpp"
 #include "formats/numpy_oracle.hpp"
+#include "progress_recorder.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {
@@ -46,20 +47,6 @@ class NpyHeaderText : public ::testing::Test {
     return bad_input_message([&] { read(dict, values); });
   }
   TempDir dir_;
-};
-
-struct NpyRecorder : ProgressObserver {
-  std::vector<std::uint64_t> done;
-  std::string stage, unit;
-  std::uint64_t total = 0;
-  std::size_t cancel_after = SIZE_MAX;
-  bool on_progress(const ProgressEvent& event) override {
-    done.push_back(event.done);
-    stage = event.stage;
-    unit = event.unit;
-    total = event.total;
-    return done.size() <= cancel_after;
-  }
 };
 
 bool is_mapped(const std::filesystem::path& file) {
@@ -155,31 +142,19 @@ TEST_F(NpyHeaderText, AcceptsAnyOrderOfKeysQuotesAndSpaces) {
 }
 
 TEST_F(NpyHeaderText, RefusesMalformedDicts) {
-  for (const auto* dict : {
-           "",
-           "{",
-           "{}",
-           "[]",
-           "{'descr': '<f4', 'fortran_order': False}",
-           "{'descr': '<f4', 'shape': (2, 3)}",
-           "{'fortran_order': False, 'shape': (2, 3)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'extra': 1}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'shape': (2, 3)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} x",
-           "{'descr': '<f4', 'fortran_order': Falsch, 'shape': (2, 3)}",
-           "{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': [2, 3]}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3.0)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (6)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3",
-           "{'descr': '<f4' 'fortran_order': False, 'shape': (2, 3)}",
-           "{'descr': '<f4, 'fortran_order': False, 'shape': (2, 3)}",
-           "{'descr': <f4, 'fortran_order': False, 'shape': (2, 3)}",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 3)}",
-       })
+  for (const std::string dict :
+       {"", "{", "{}", "[]", "{'descr': '<f4', 'fortran_order': False}", "{'descr': '<f4', 'shape': (2, 3)}",
+        "{'fortran_order': False, 'shape': (2, 3)}", "{'descr': '<f4', 'fortran_order': Falsch, 'shape': (2, 3)}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3)}",
+        "{'descr': '<f4' 'fortran_order': False, 'shape': (2, 3)}",
+        "{'descr': '<f4, 'fortran_order': False, 'shape': (2, 3)}",
+        "{'descr': <f4, 'fortran_order': False, 'shape': (2, 3)}"})
     EXPECT_MENTIONS(refused(dict), "npy header");
+  for (const std::string shape :
+       {"'shape': (2, 3), 'extra': 1}", "'shape': (2, 3), 'shape': (2, 3)}", "'shape': (2, 3)} x", "'shape': [2, 3]}",
+        "'shape': (2 3)}", "'shape': (-2, 3)}", "'shape': (2, 3.0)}", "'shape': (6)}", "'shape': (2, 3",
+        "'shape': (99999999999999999999, 3)}"})
+    EXPECT_MENTIONS(refused("{'descr': '<f4', 'fortran_order': False, " + shape), "npy header");
 }
 
 TEST_F(NpyHeaderText, RefusesTypesItCannotReadAndSaysWhatToDo) {
@@ -199,16 +174,15 @@ TEST_F(NpyHeaderText, RefusesShapesThatAreNotAMatrixWithValues) {
   const auto with = [&](const std::string& shape, std::size_t values) {
     return refused("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }", floats(values));
   };
-  EXPECT_MENTIONS(with("()", 1), "1-D or 2-D array, found a 0-D array");
-  EXPECT_MENTIONS(with("(1, 2, 3)", 6), "found a 3-D array, shape (1, 2, 3)");
-  EXPECT_MENTIONS(with("(0,)", 0), "at least one value");
-  EXPECT_MENTIONS(with("(5, 0)", 0), "at least one value");
-  EXPECT_MENTIONS(with("(4611686018427387904, 8)", 6), "more than 2^64 bytes");
-  EXPECT_MENTIONS(with("(4611686018427387904, 4)", 6), "more than 2^64 bytes");
   const AddressSpaceCap cap(32 << 20);
-  EXPECT_MENTIONS(with("(1000000000, 1000)", 6), "expected 4000000000000 bytes");
-  EXPECT_MENTIONS(with("(2, 3)", 5), "found 20 bytes");
-  EXPECT_MENTIONS(with("(2, 3)", 7), "found 28 bytes");
+  for (const auto& [shape, values, message] :
+       {std::tuple{"()", 1, "1-D or 2-D array, found a 0-D array"}, std::tuple{"(0,)", 0, "at least one value"},
+        std::tuple{"(1, 2, 3)", 6, "found a 3-D array, shape (1, 2, 3)"}, std::tuple{"(5, 0)", 0, "at least one value"},
+        std::tuple{"(4611686018427387904, 8)", 6, "more than 2^64 bytes"},
+        std::tuple{"(4611686018427387904, 4)", 6, "more than 2^64 bytes"},
+        std::tuple{"(1000000000, 1000)", 6, "expected 4000000000000 bytes"}, std::tuple{"(2, 3)", 5, "found 20 bytes"},
+        std::tuple{"(2, 3)", 7, "found 28 bytes"}})
+    EXPECT_MENTIONS(with(shape, static_cast<std::size_t>(values)), message);
 }
 
 TEST_F(NpyHeaderText, RefusesWrongMagicVersionsAndHeaderLengths) {
@@ -300,7 +274,7 @@ TEST(Npy, ReadsALargeFortranArrayInTheMemoryOfTheResult) {
       out << test::raw_bytes(column);
     }
   }
-  NpyRecorder recorder;
+  test::ProgressRecorder recorder;
   const AddressSpaceCap cap((32 << 20) + (10 << 20));
   {
     const Matrix<float> read = read_npy_float({dir / "x.npy", ""}, &recorder);
@@ -313,14 +287,8 @@ TEST(Npy, ReadsALargeFortranArrayInTheMemoryOfTheResult) {
   EXPECT_EQ(recorder.done.back(), 64u);
   EXPECT_TRUE(std::is_sorted(recorder.done.begin(), recorder.done.end()));
   EXPECT_GT(recorder.done.size(), 5u);
-  NpyRecorder cancelling;
-  cancelling.cancel_after = 3;
-  try {
-    read_npy_float({dir / "x.npy", ""}, &cancelling);
-    FAIL() << "must stop";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::cancelled);
-  }
+  test::ProgressRecorder cancelling(3);
+  test::error_message(ErrorCode::cancelled, [&] { read_npy_float({dir / "x.npy", ""}, &cancelling); });
   EXPECT_EQ(cancelling.done.size(), 4u);
 }
 
@@ -349,10 +317,10 @@ TEST(NpyInMemory, RefusesEveryPartOfAnArray) {
 TEST(ElementType, ConvertsBothByteOrders) {
   const std::array<unsigned char, 4> big{0x01, 0x02, 0xff, 0xfe};
   std::array<float, 2> out{};
-  convert_to_float(ElementType::i16, std::endian::big, big.data(), 2, out.data());
+  convert_values(ElementType::i16, std::endian::big, big.data(), 2, out.data());
   EXPECT_EQ(out[0], 258.0f);
   EXPECT_EQ(out[1], -2.0f);
-  convert_to_float(ElementType::u16, std::endian::little, big.data(), 2, out.data());
+  convert_values(ElementType::u16, std::endian::little, big.data(), 2, out.data());
   EXPECT_EQ(out[0], 513.0f);
   EXPECT_EQ(out[1], 65279.0f);
 }
@@ -360,7 +328,7 @@ TEST(ElementType, ConvertsBothByteOrders) {
 TEST(ElementType, SixtyFourBitIntegersSurviveInDoubles) {
   const std::uint64_t value = (1ull << 53) - 1;
   double out = 0;
-  convert_to_double(ElementType::u64, std::endian::native, &value, 1, &out);
+  convert_values(ElementType::u64, std::endian::native, &value, 1, &out);
   EXPECT_EQ(out, 9007199254740991.0);
 }
 

@@ -69,8 +69,7 @@ TEST(Npy, NumpyReadsWhatIsWritten) {
   values(0, 4) = -0.0f;
   write_npy(dir / "single.npy", values.view());
   write_npy(dir / "labels.npy", kLabels);
-  test::write_bytes(dir / "values.f32",
-                    test::raw_bytes(std::vector<float>(values.values().begin(), values.values().end())));
+  test::write_bytes(dir / "values.f32", test::raw_bytes<float>(values.values()));
   test::write_bytes(dir / "labels.i32", test::raw_bytes(kLabels));
   // Random bit patterns for the shortest-text writer.
   Rng rng(8);
@@ -80,8 +79,7 @@ TEST(Npy, NumpyReadsWhatIsWritten) {
     } while (std::isinf(v));
   numbers(0, 0) = 7.038531e-26f;
   write_csv(dir / "numbers.csv", numbers.view());
-  test::write_bytes(dir / "csv.f32",
-                    test::raw_bytes(std::vector<float>(numbers.values().begin(), numbers.values().end())));
+  test::write_bytes(dir / "csv.f32", test::raw_bytes<float>(numbers.values()));
   EXPECT_TRUE(test::run_oracle("npy_oracle.py", "check", dir.path().string()));
   EXPECT_EQ(test::first_difference<float>(read_csv_float(dir / "numbers.csv").values(), numbers.values()), -1);
 }
@@ -104,16 +102,14 @@ TEST(Npz, RefusesRepeatedEncryptedAndOtherwiseCompressedMembers) {
   EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "unique member names");
   EXPECT_MENTIONS(bad_input_message([&] { npz_members(file); }), "unique member names");
   const std::size_t directory = good.find("PK\1\2");
-  std::string encrypted = good;
-  encrypted[directory + 8] |= 1;
-  encrypted[6] |= 1;
-  test::write_bytes(file, encrypted);
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "decrypt");
-  std::string bzip2 = good;
-  bzip2[directory + 10] = 12;
-  bzip2[8] = 12;
-  test::write_bytes(file, bzip2);
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "stored or deflated");
+  const auto with_byte = [&](std::size_t at, char value) {  // of the local header, and 2 behind it in the directory
+    std::string bytes = good;
+    bytes[at] = bytes[directory + at + 2] = value;
+    test::write_bytes(file, bytes);
+    return bad_input_message([&] { read_npy_float({file, "aa"}); });
+  };
+  EXPECT_MENTIONS(with_byte(6, static_cast<char>(good[6] | 1)), "decrypt");
+  EXPECT_MENTIONS(with_byte(8, 12), "stored or deflated");
 }
 
 TEST(Npz, RefusesDeclaredSizesThatDeflateCannotReach) {

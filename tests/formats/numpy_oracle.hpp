@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -16,16 +17,20 @@
 #include <string>
 #include <vector>
 
-#include "parsnets/error.hpp"
+#include "expected_error.hpp"
 #include "paths.hpp"
 
 namespace parsnets::test {
 
-/// Runs tests/oracles/<script> with the system's Python; true when it exits with 0.
+/// Runs tests/oracles/<script> with the system's Python, or another program. Returns its exit code.
+inline int oracle_code(const std::string& script, const std::string& command, const std::string& folder = "",
+                       const std::string& program = "/usr/bin/python3") {
+  const int status = std::system(
+      (program + " '" PARSNETS_SOURCE_DIR "/tests/oracles/" + script + "' " + command + " '" + folder + "'").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 inline bool run_oracle(const std::string& script, const std::string& command, const std::string& folder = "") {
-  const std::string line =
-      "/usr/bin/python3 '" PARSNETS_SOURCE_DIR "/tests/oracles/" + script + "' " + command + " '" + folder + "'";
-  return std::system(line.c_str()) == 0;
+  return oracle_code(script, command, folder) == 0;
 }
 
 #define PARSNETS_NEED_NUMPY()                                                               \
@@ -50,9 +55,14 @@ std::vector<T> read_raw(const std::filesystem::path& file) {
   return values;
 }
 
+/// Of a vector, or of the values of a matrix.
+template <class T>
+std::string raw_bytes(std::span<const T> values) {
+  return values.empty() ? "" : std::string(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
 template <class T>
 std::string raw_bytes(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+  return raw_bytes(std::span<const T>(values));
 }
 
 /// Bitwise equal, any NaN equal to any other; returns the first index that differs, or -1.
@@ -64,23 +74,6 @@ std::ptrdiff_t first_difference(std::span<const T> a, std::span<const T> b) {
       return static_cast<std::ptrdiff_t>(i);
   return -1;
 }
-
-/// The message of the bad_input error that `body` throws; a failed test (and "") when it throws none.
-template <class Body>
-std::string bad_input_message(Body body) {
-  try {
-    body();
-    ADD_FAILURE() << "expected an error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::bad_input) << e.what();
-    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
-    return e.what();
-  }
-  return "";
-}
-
-#define EXPECT_MENTIONS(message, part) \
-  EXPECT_NE((message).find(part), std::string::npos) << "message: " << (message) << "\nlacks: " << (part)
 
 /// While it lives, allocating more than `bytes` beyond what is in use fails with bad_alloc. Sanitizers reserve the
 /// address space for themselves, so there it does nothing.

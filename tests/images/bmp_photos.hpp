@@ -8,15 +8,10 @@
 
 #include "base/file.hpp"
 #include "images/backbone.hpp"
+#include "images/image_problem.hpp"
 #include "images/pixels.hpp"
 
 namespace parsnets::test {
-
-inline std::string little_endian(std::size_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
 
 /// 24-bit rows from the bottom up; `width` is a multiple of 4, so that they need no padding.
 inline std::string bmp_photo(std::size_t width, std::size_t height, unsigned seed) {

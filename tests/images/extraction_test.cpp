@@ -10,12 +10,12 @@
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "data/feature_source.hpp"
+#include "expected_error.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "images/bmp_photos.hpp"
 #include "images/features_of_image.hpp"
 #include "parsnets/dataset.hpp"
-#include "parsnets/error.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {
@@ -69,19 +69,20 @@ class ExtractionTest : public testing::Test {
 
   static std::string name(unsigned i) { return std::to_string(i) + ".bmp"; }
 
-  Extraction extract(const std::string& out, ProgressObserver* progress = nullptr, unsigned threads = 2) {
+  /// By `backbone_`, unless another one is given.
+  Extraction extract(const std::string& out, ProgressObserver* progress = nullptr, unsigned threads = 2,
+                     Backbone* other = nullptr) {
     ThreadPool pool(threads);
-    return extract_features(backbone_, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / out, options_,
-                            pool, progress);
+    return extract_features(other != nullptr ? *other : backbone_, source_of_bmp_backbone(),
+                            list_images({dir_ / "photos"}), dir_ / out, options_, pool, progress);
   }
   std::string message_of(const std::string& out, ErrorCode code) {
-    try {
-      extract(out);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      return error.what();
-    }
-    return "no error";
+    return error_message(code, [&] { extract(out); });
+  }
+  Dataset loaded(const std::string& out) {
+    LoadOptions load;
+    load.require_split = false;
+    return load_dataset(dir_ / out, load);
   }
   std::map<std::string, std::string> files(const std::string& out) {
     std::map<std::string, std::string> contents;
@@ -103,9 +104,7 @@ TEST_F(ExtractionTest, WritesADataSetThatLoads) {
   EXPECT_EQ(done.continued, 0u);
   EXPECT_EQ(done.classes, (Names{"deer", "cat", "bear"}));
   EXPECT_TRUE(done.unreadable.empty() && done.classes_without_images.empty());
-  LoadOptions load;
-  load.require_split = false;
-  const Dataset data = load_dataset(dir_ / "out", load);
+  const Dataset data = loaded("out");
   EXPECT_EQ(data.class_names, (Names{"deer", "cat", "bear"})) << "classes without photographs stay";
   EXPECT_EQ(data.labels, (std::vector<std::int32_t>{2, 2, 2, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(data.image_files.front(), "bear/0.bmp");
@@ -130,13 +129,7 @@ TEST_F(ExtractionTest, ACancelledOneGoesOnAndEndsWithTheSameBytes) {
   extract("whole");
   const std::size_t runs = backbone_.runs;
   CancelAfter four(4);
-  try {
-    extract("out", &four, 1);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::cancelled);
-    EXPECT_NE(std::string(error.what()).find("4 photographs"), std::string::npos) << error.what();
-  }
+  EXPECT_MENTIONS(error_message(ErrorCode::cancelled, [&] { extract("out", &four, 1); }), "4 photographs");
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_ / "out"), {}), 1) << "the partial file alone";
   const Extraction done = extract("out");
   EXPECT_EQ(done.continued, 4u);
@@ -174,15 +167,7 @@ TEST_F(ExtractionTest, FeaturesComeAfterWhatTellsTheirOriginAndAreNotReadBeforeA
   extract("out");
   EXPECT_EQ(files("out"), files("whole"));
   write_text_file(dir_ / "out/extraction.partial", "left by a run that was killed");
-  LoadOptions load;
-  load.require_split = false;
-  try {
-    load_dataset(dir_ / "out", load);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_NE(std::string(error.what()).find("an extraction that was interrupted"), std::string::npos) << error.what();
-  }
+  EXPECT_MENTIONS(bad_input_message([&] { loaded("out"); }), "an extraction that was interrupted");
 }
 
 TEST_F(ExtractionTest, UnreadableImagesAreLeftOutAndNamed) {
@@ -195,9 +180,9 @@ TEST_F(ExtractionTest, UnreadableImagesAreLeftOutAndNamed) {
   const Extraction done = extract("out");
   EXPECT_EQ(done.images, 9u);
   ASSERT_EQ(done.unreadable.size(), 3u) << "a link to nothing is no file";
-  EXPECT_NE(done.unreadable[0].find("bear/1.bmp: a damaged header"), std::string::npos) << done.unreadable[0];
-  EXPECT_NE(done.unreadable[1].find("bear/2.png: another kind of file"), std::string::npos) << done.unreadable[1];
-  EXPECT_NE(done.unreadable[2].find("cat/only.bmp: the file ends early"), std::string::npos) << done.unreadable[2];
+  EXPECT_MENTIONS(done.unreadable[0], "bear/1.bmp: a damaged header");
+  EXPECT_MENTIONS(done.unreadable[1], "bear/2.png: another kind of file");
+  EXPECT_MENTIONS(done.unreadable[2], "cat/only.bmp: the file ends early");
   EXPECT_EQ(done.classes_without_images, (Names{"cat", "nothing"}));
 }
 
@@ -205,8 +190,8 @@ TEST_F(ExtractionTest, NoReadableImageIsAnError) {
   fs::remove_all(dir_ / "photos");
   fs::create_directories(dir_ / "photos/bear");
   write_text_file(dir_ / "photos/bear/1.bmp", "x");
-  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("photos/bear/1.bmp: expected a JPEG, PNG, WebP or BMP image"),
-            std::string::npos);
+  EXPECT_MENTIONS(message_of("out", ErrorCode::bad_input),
+                  "photos/bear/1.bmp: expected a JPEG, PNG, WebP or BMP image");
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 
@@ -225,14 +210,12 @@ TEST_F(ExtractionTest, EqualImagesHaveEqualRows) {
 
 TEST_F(ExtractionTest, AttributesAreCheckedBeforeTheWork) {
   write_text_file(dir_ / "classes.csv", "class,furry\ndeers,1\nbear,1\n");
-  const std::string message = message_of("out", ErrorCode::bad_input);
-  EXPECT_NE(message.find("none for 'deer'; add the rows, or name the classes as the table does; did you mean 'deers'?"),
-            std::string::npos)
-      << message;
+  EXPECT_MENTIONS(message_of("out", ErrorCode::bad_input),
+                  "none for 'deer'; add the rows, or name the classes as the table does; did you mean 'deers'?");
   EXPECT_EQ(backbone_.runs, 0u);
   EXPECT_FALSE(fs::exists(dir_ / "out"));
   write_text_file(dir_ / "classes.csv", "class,furry\ndeer,x\nbear,1\n");
-  EXPECT_NE(message_of("out", ErrorCode::bad_input).find("'x'"), std::string::npos);
+  EXPECT_MENTIONS(message_of("out", ErrorCode::bad_input), "'x'");
 }
 
 TEST_F(ExtractionTest, WithoutAttributesTheyCanBeAddedLater) {
@@ -240,15 +223,12 @@ TEST_F(ExtractionTest, WithoutAttributesTheyCanBeAddedLater) {
   const Extraction done = extract("out");
   EXPECT_FALSE(done.has_attributes);
   fs::copy_file(dir_ / "classes.csv", dir_ / "out/attributes.csv");
-  LoadOptions load;
-  load.require_split = false;
-  EXPECT_EQ(load_dataset(dir_ / "out", load).labels, (std::vector<std::int32_t>{2, 2, 2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(loaded("out").labels, (std::vector<std::int32_t>{2, 2, 2, 0, 0, 0, 0, 0, 0}));
   // names that would be read as numbers of classes
   fs::rename(dir_ / "photos/deer", dir_ / "photos/12");
-  EXPECT_NE(message_of("other", ErrorCode::bad_input).find("'12'"), std::string::npos);
+  EXPECT_MENTIONS(message_of("other", ErrorCode::bad_input), "'12'");
   fs::rename(dir_ / "photos/12", dir_ / "photos/nan");
-  const std::string message = message_of("other", ErrorCode::bad_input);
-  EXPECT_NE(message.find("photos/nan/1.bmp: class"), std::string::npos) << message;
+  EXPECT_MENTIONS(message_of("other", ErrorCode::bad_input), "photos/nan/1.bmp: class");
 }
 
 TEST_F(ExtractionTest, AttributesAddedWhenItGoesOnReplaceTheLabels) {
@@ -258,8 +238,7 @@ TEST_F(ExtractionTest, AttributesAddedWhenItGoesOnReplaceTheLabels) {
   for (const bool with_table : {false, true, false}) {
     options_.attributes = with_table ? dir_ / "classes.csv" : fs::path();
     fs::remove(dir_ / "out/attributes.csv");
-    const std::string message = message_of("out", ErrorCode::failure);
-    EXPECT_NE(message.find("the same command goes on"), std::string::npos) << message;
+    EXPECT_MENTIONS(message_of("out", ErrorCode::failure), "the same command goes on");
     EXPECT_EQ(fs::exists(dir_ / "out/labels.npy"), with_table);
     EXPECT_EQ(fs::exists(dir_ / "out/labels.csv"), !with_table);
   }
@@ -302,20 +281,14 @@ TEST_F(ExtractionTest, ImagesWithoutClasses) {
 TEST_F(ExtractionTest, AShortageOfMemoryAndAFailedNetworkStopItAndKeepWhatIsDone) {
   using In = FailsAfterFour::In;
   extract("whole");
-  ThreadPool pool(2);
   for (const auto& [in, problem, expected] :
        {std::tuple{In::prepare, kNotEnoughMemory, "not enough memory to decode 8 x 6 pixels"},
         std::tuple{In::run, kNotEnoughMemory, "not enough memory to run the network"},
         std::tuple{In::run, "an operator failed", "the network failed: an operator failed"}}) {
     FailsAfterFour failing(in, problem);
-    try {
-      extract_features(failing, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / "out", options_, pool);
-      FAIL() << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::failure);
-      for (const char* part : {expected, ".bmp", "4 photographs", "the same command goes on"})
-        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
+    const std::string message = error_message(ErrorCode::failure, [&] { extract("out", nullptr, 2, &failing); });
+    for (const char* part : {expected, ".bmp", "4 photographs", "the same command goes on"})
+      EXPECT_MENTIONS(message, part);
     EXPECT_EQ(extract("out").continued, 4u);
     EXPECT_EQ(files("out"), files("whole"));
     fs::remove_all(dir_ / "out");
@@ -324,9 +297,7 @@ TEST_F(ExtractionTest, AShortageOfMemoryAndAFailedNetworkStopItAndKeepWhatIsDone
 
 TEST_F(ExtractionTest, FeaturesThatAreNotFiniteLeaveAPhotographOut) {
   FailsAfterFour failing(FailsAfterFour::In::run, kNotFinite);
-  ThreadPool pool(1);
-  const Extraction done =
-      extract_features(failing, source_of_bmp_backbone(), list_images({dir_ / "photos"}), dir_ / "out", options_, pool);
+  const Extraction done = extract("out", nullptr, 1, &failing);
   EXPECT_EQ(done.images, 4u);
   ASSERT_EQ(done.unreadable.size(), 5u);
   EXPECT_EQ(done.unreadable[0], "deer/2.bmp: the network's output has values that are not finite");
@@ -334,7 +305,7 @@ TEST_F(ExtractionTest, FeaturesThatAreNotFiniteLeaveAPhotographOut) {
 
 TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
   options_.memory_limit = held_memory() + 50'000'000;
-  EXPECT_NE(message_of("out", ErrorCode::usage).find("max-pixels"), std::string::npos);
+  EXPECT_MENTIONS(message_of("out", ErrorCode::usage), "max-pixels");
   EXPECT_EQ(backbone_.runs, 0u);
   options_.limits = {1'000'000, 100'000};
   EXPECT_EQ(extract("out").images, 9u);
@@ -342,7 +313,6 @@ TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
 
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::string_literals;
 
 std::vector<float> row(float value) { return std::vector<float>(12, value); }
@@ -355,32 +325,30 @@ struct Messages final : ProgressObserver {
   std::string text;
 };
 
-/// Three photographs in a folder.
-fs::path write_three(const TempDir& dir) {
-  PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr);
-  partial.append("a", sum('a'), row(1));
-  partial.append("b", sum('b'), row(2));
-  partial.append("c", sum('c'), row(3));
-  return partial.file();
-}
-
-ErrorCode code_of(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress = nullptr) {
-  try {
-    PartialFeatures partial(folder, source, progress);
-  } catch (const Error& error) {
-    return error.code();
+class PartialFeaturesTest : public testing::Test {
+ protected:
+  /// With the features of three photographs.
+  void write_three() {
+    PartialFeatures partial(out_, source_, nullptr);
+    partial.append("a", sum('a'), row(1));
+    partial.append("b", sum('b'), row(2));
+    partial.append("c", sum('c'), row(3));
   }
-  return ErrorCode{};
-}
+  void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
+    error_message(code, [&] { PartialFeatures(out_, source_, progress); });
+  }
+
+  TempDir dir_;
+  fs::path out_ = dir_ / "out", file_ = out_ / "extraction.partial";
+  FeatureSource source_ = source_of_bmp_backbone();
+};
 
 }  // namespace
 
-TEST(PartialFeatures, ContinueWhereTheyEnded) {
-  TempDir dir;
-  write_three(dir);
-  FeatureSource renamed = source_of_bmp_backbone();
-  renamed.backbone = "another-name.onnx";
-  PartialFeatures partial(dir / "out", renamed, nullptr);
+TEST_F(PartialFeaturesTest, ContinueWhereTheyEnded) {
+  write_three();
+  source_.backbone = "another-name.onnx";
+  PartialFeatures partial(out_, source_, nullptr);
   EXPECT_EQ(partial.size(), 3u);
   EXPECT_TRUE(partial.has("b") && partial.has("b", sum('b')));
   EXPECT_FALSE(partial.has("b", sum('c'))) << "the file was changed";
@@ -393,109 +361,103 @@ TEST(PartialFeatures, ContinueWhereTheyEnded) {
   EXPECT_EQ(values, row(5));
 }
 
-TEST(PartialFeatures, DamageAtAnyByteCostsAtMostWhatFollows) {
-  TempDir dir;
-  const fs::path file = write_three(dir);
-  const std::string whole = read_text_file(file);
+TEST_F(PartialFeaturesTest, DamageAtAnyByteCostsAtMostWhatFollows) {
+  write_three();
+  const std::string whole = read_text_file(file_);
   const std::size_t header = whole.find('\n', whole.find('\n') + 1) + 1, record = (whole.size() - header) / 3;
   for (std::size_t at = header; at < whole.size(); ++at)
     for (const bool cut : {true, false}) {
       std::string damaged = cut ? whole.substr(0, at) : whole;
       if (!cut) damaged[at] ^= 4;
-      std::ofstream(file, std::ios::binary) << damaged;
+      std::ofstream(file_, std::ios::binary) << damaged;
       Messages messages;
-      PartialFeatures partial(dir / "out", source_of_bmp_backbone(), &messages);
+      PartialFeatures partial(out_, source_, &messages);
       ASSERT_EQ(partial.size(), (at - header) / record) << at << cut;
       if (!cut || (at - header) % record != 0) {
-        EXPECT_NE(messages.text.find("damaged"), std::string::npos) << at;
+        EXPECT_MENTIONS(messages.text, "damaged") << at;
       }
     }
 }
 
-TEST(PartialFeatures, OfAnotherNetworkOrDamagedAreRefused) {
-  TempDir dir;
-  const fs::path file = write_three(dir);
-  const std::string whole = read_text_file(file);
-  FeatureSource other = source_of_bmp_backbone();
-  other.sha256 = std::string(64, 'b');
-  EXPECT_EQ(code_of(dir / "out", other), ErrorCode::bad_input);
-  other = source_of_bmp_backbone();
-  other.input.fit = ImageFit::centre;
-  EXPECT_EQ(code_of(dir / "out", other), ErrorCode::bad_input);
-  EXPECT_EQ(read_text_file(file), whole) << "it stays as it was";
-  write_text_file(file, "something else");
-  EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::bad_input);
-  EXPECT_EQ(read_text_file(file), "something else");
-  write_text_file(file, whole.substr(0, 40));  // interrupted before the first photograph
-  PartialFeatures partial(dir / "out", source_of_bmp_backbone(), nullptr);
+TEST_F(PartialFeaturesTest, OfAnotherNetworkOrDamagedAreRefused) {
+  write_three();
+  const std::string whole = read_text_file(file_);
+  source_.sha256 = sum('b');
+  expect_refused(ErrorCode::bad_input);
+  source_ = source_of_bmp_backbone();
+  source_.input.fit = ImageFit::centre;
+  expect_refused(ErrorCode::bad_input);
+  source_ = source_of_bmp_backbone();
+  EXPECT_EQ(read_text_file(file_), whole) << "it stays as it was";
+  write_text_file(file_, "something else");
+  expect_refused(ErrorCode::bad_input);
+  EXPECT_EQ(read_text_file(file_), "something else");
+  write_text_file(file_, whole.substr(0, 40));  // interrupted before the first photograph
+  PartialFeatures partial(out_, source_, nullptr);
   EXPECT_EQ(partial.size(), 0u);
 }
 
-TEST(PartialFeatures, OfAnEarlierVersionAreReadAgain) {
-  TempDir dir;
-  const fs::path file = write_three(dir);
-  std::string earlier = read_text_file(file);
+TEST_F(PartialFeaturesTest, OfAnEarlierVersionAreReadAgain) {
+  write_three();
+  std::string earlier = read_text_file(file_);
   earlier[earlier.find('2')] = '1';  // in its first line
-  write_text_file(file, earlier);
+  write_text_file(file_, earlier);
   Messages messages;
-  PartialFeatures partial(dir / "out", source_of_bmp_backbone(), &messages);
+  PartialFeatures partial(out_, source_, &messages);
   EXPECT_EQ(partial.size(), 0u);
-  EXPECT_NE(messages.text.find("by an earlier version; its photographs are read again"), std::string::npos);
+  EXPECT_MENTIONS(messages.text, "by an earlier version; its photographs are read again");
   EXPECT_EQ(messages.text.find("damaged"), std::string::npos) << messages.text;
   partial.append("a", sum('a'), row(1));
   EXPECT_TRUE(partial.has("a", sum('a')));
 }
 
-TEST(PartialFeatures, NeedARegularFile) {
-  TempDir dir;
-  fs::create_directories(dir / "out");
-  fs::create_symlink("/dev/null", dir / "out/extraction.partial");
-  EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::bad_input);
-  EXPECT_TRUE(fs::is_symlink(dir / "out/extraction.partial"));
+TEST_F(PartialFeaturesTest, NeedARegularFile) {
+  fs::create_directories(out_);
+  fs::create_symlink("/dev/null", file_);
+  expect_refused(ErrorCode::bad_input);
+  EXPECT_TRUE(fs::is_symlink(file_));
 }
 
-TEST(PartialFeatures, AFolderWithADataSetIsLeftAlone) {
+TEST_F(PartialFeaturesTest, AFolderWithADataSetIsLeftAlone) {
   for (const char* name : {"features.npy", "features.csv", "labels.npz", "image_files.csv", "split.json", "att.mat"}) {
-    TempDir dir;
-    fs::create_directories(dir / "out");
-    write_text_file(dir / "out" / name, "x");
-    EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::usage) << name;
-    EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
+    SCOPED_TRACE(name);
+    fs::remove_all(out_);
+    fs::create_directories(out_);
+    write_text_file(out_ / name, "x");
+    expect_refused(ErrorCode::usage);
+    EXPECT_EQ(std::distance(fs::directory_iterator(out_), {}), 1);
   }
 }
 
-TEST(PartialFeatures, NothingIsLeftOfAnEmptyOne) {
-  TempDir dir;
+TEST_F(PartialFeaturesTest, NothingIsLeftOfAnEmptyOne) {
   for (const char* folder : {"out", "new/deeper/out", "new/deeper/out/"}) {
-    { PartialFeatures partial(dir / folder, source_of_bmp_backbone(), nullptr); }
-    EXPECT_TRUE(fs::is_empty(dir.path())) << folder;
+    { PartialFeatures partial(dir_ / folder, source_, nullptr); }
+    EXPECT_TRUE(fs::is_empty(dir_.path())) << folder;
   }
-  fs::create_directories(dir / "mine");
-  { PartialFeatures partial(dir / "mine/out", source_of_bmp_backbone(), nullptr); }
-  EXPECT_TRUE(fs::is_empty(dir / "mine")) << "a folder that was there stays";
+  fs::create_directories(dir_ / "mine");
+  { PartialFeatures partial(dir_ / "mine/out", source_, nullptr); }
+  EXPECT_TRUE(fs::is_empty(dir_ / "mine")) << "a folder that was there stays";
   {
-    PartialFeatures partial(dir / "new/out", source_of_bmp_backbone(), nullptr);
-    write_text_file(dir / "new/other", "of another process");
+    PartialFeatures partial(dir_ / "new/out", source_, nullptr);
+    write_text_file(dir_ / "new/other", "of another process");
   }
-  EXPECT_TRUE(fs::exists(dir / "new/other"));
-  EXPECT_FALSE(fs::exists(dir / "new/out"));
+  EXPECT_TRUE(fs::exists(dir_ / "new/other"));
+  EXPECT_FALSE(fs::exists(dir_ / "new/out"));
 }
 
-TEST(PartialFeatures, ADataSetThatWasCompletedBeforeTheFileWasHeldIsLeftAlone) {
-  TempDir dir;
-  fs::create_directories(dir / "out");
+TEST_F(PartialFeaturesTest, ADataSetThatWasCompletedBeforeTheFileWasHeldIsLeftAlone) {
+  fs::create_directories(out_);
   for (const std::string& begun : {""s, "parsnets extr"s}) {  // one process looked, another wrote, the first began
-    write_text_file(dir / "out/features.npy", "complete");
-    write_text_file(dir / "out/extraction.partial", begun);
-    EXPECT_EQ(code_of(dir / "out", source_of_bmp_backbone()), ErrorCode::usage);
-    EXPECT_FALSE(fs::exists(dir / "out/extraction.partial"));
-    EXPECT_EQ(read_text_file(dir / "out/features.npy"), "complete");
+    write_text_file(dir_ / "out/features.npy", "complete");
+    write_text_file(file_, begun);
+    expect_refused(ErrorCode::usage);
+    EXPECT_FALSE(fs::exists(file_));
+    EXPECT_EQ(read_text_file(dir_ / "out/features.npy"), "complete");
   }
 }
 
-TEST(PartialFeatures, AnotherThatWaitedFindsTheDataSet) {
-  TempDir dir;
-  auto first = std::make_unique<PartialFeatures>(dir / "out", source_of_bmp_backbone(), nullptr);
+TEST_F(PartialFeaturesTest, AnotherThatWaitedFindsTheDataSet) {
+  auto first = std::make_unique<PartialFeatures>(out_, source_, nullptr);
   first->append("a", sum('a'), row(1));
   struct Waiting : ProgressObserver {
     bool on_progress(const ProgressEvent&) override { return true; }
@@ -504,15 +466,13 @@ TEST(PartialFeatures, AnotherThatWaitedFindsTheDataSet) {
     }
     std::promise<void> told;
   } waiting;
-  ErrorCode code{};
-  std::thread second([&] { code = code_of(dir / "out", source_of_bmp_backbone(), &waiting); });
+  std::thread second([&] { expect_refused(ErrorCode::usage, &waiting); });
   waiting.told.get_future().wait();
-  write_text_file(dir / "out/features.npy", "complete");
+  write_text_file(dir_ / "out/features.npy", "complete");
   first->remove();
   first.reset();
   second.join();
-  EXPECT_EQ(code, ErrorCode::usage);
-  EXPECT_EQ(read_text_file(dir / "out/features.npy"), "complete");
+  EXPECT_EQ(read_text_file(dir_ / "out/features.npy"), "complete");
 }
 
 }  // namespace parsnets::test

@@ -1,12 +1,11 @@
-#include "images/image_check.hpp"
-
 #include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <random>
 
+#include "expected_error.hpp"
+#include "images/image_header.hpp"
 #include "images/image_problem.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::test {
 
@@ -14,25 +13,18 @@ namespace {
 
 using namespace std::string_literals;
 
-std::string big_endian(std::size_t value, int bytes) {
-  std::string text;
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
 const std::string kScan = "\xff\xda\0\x08......"s;
 
 /// 7000 x 7000 pixels, and what follows the header of its frame.
 std::string jpeg(const std::string& rest) {
-  return "\xff\xd8\xff\xc2\0\x0b\x08"s + big_endian(7000, 2) + big_endian(7000, 2) + "\x01\x01\x11\0"s + rest +
-         "\xff\xd9";
+  const std::string size = big_endian(7000, 2);
+  return "\xff\xd8" + jpeg_segment(0xc2, "\x08" + size + size + "\x01\x01\x11\0"s) + rest + "\xff\xd9";
 }
 std::string chunk(const std::string& type, std::size_t bytes) {
   return big_endian(bytes, 4) + type + std::string(bytes, 'a') + "sum.";
 }
 std::string png(const std::string& before, const std::string& after = "") {
-  return "\x89PNG\r\n\x1a\n"s + big_endian(13, 4) + "IHDR" + big_endian(32, 4) + big_endian(32, 4) +
-         "\x08\x02\0\0\0sum."s + before + chunk("IDAT", 40) + after + chunk("IEND", 0);
+  return png_head(32, 32) + "sum." + before + chunk("IDAT", 40) + after + chunk("IEND", 0);
 }
 std::string times(int count, const std::string& text) {
   std::string all;
@@ -47,8 +39,7 @@ TEST(DecodingWork, ScansOfAJpegAreCounted) {
   EXPECT_EQ(message_of(jpeg(times(64, kScan + data))), "");
   for (const std::string& between :
        {data, ""s, "\xff\xff"s, "\xff\xe0\0\x04.."s, "\xff\xe0\0\0"s, "\xff\xfe\0\1"s, "\xff\x01"s})
-    EXPECT_NE(message_of(jpeg(times(65, kScan + between))).find("at most 64 scans, found 65"), std::string::npos)
-        << message_of(jpeg(times(65, kScan + between)));
+    EXPECT_MENTIONS(message_of(jpeg(times(65, kScan + between))), "at most 64 scans, found 65");
 }
 
 TEST(DecodingWork, ScansOfThumbnailsAndOfWhatFollowsDoNotCount) {
@@ -62,9 +53,9 @@ TEST(DecodingWork, TextsOfAPngAreFewAndSmall) {
   EXPECT_EQ(message_of(png(chunk("iTXt", 1'000'000))), "");
   EXPECT_EQ(message_of(png(chunk("prVt", 2'000'000) + times(100, chunk("eXIf", 20)))), "") << "not unpacked";
   for (const char* type : {"tEXt", "zTXt", "iTXt", "sPLT"}) {
-    EXPECT_NE(message_of(png(times(17, chunk(type, 5)))).find("at most 16 texts"), std::string::npos) << type;
-    EXPECT_NE(message_of(png("", times(17, chunk(type, 5)))).find("at most 16 texts"), std::string::npos) << type;
-    EXPECT_NE(message_of(png(chunk(type, 1'000'001))).find("1000000 bytes of them"), std::string::npos) << type;
+    EXPECT_MENTIONS(message_of(png(times(17, chunk(type, 5)))), "at most 16 texts") << type;
+    EXPECT_MENTIONS(message_of(png("", times(17, chunk(type, 5)))), "at most 16 texts") << type;
+    EXPECT_MENTIONS(message_of(png(chunk(type, 1'000'001))), "1000000 bytes of them") << type;
   }
 }
 
@@ -80,8 +71,7 @@ TEST(DecodingWork, PixelsBeyondTheSizeOfAPngAreRefused) {
     return out.substr(0, length);
   };
   const auto image = [](std::size_t side, const std::string& pixels, const std::string& type, std::size_t parts) {
-    std::string file = "\x89PNG\r\n\x1a\n"s + big_endian(13, 4) + "IHDR" + big_endian(side, 4) + big_endian(side, 4) +
-                       type + "\0\0\0sum."s;
+    std::string file = png_head(side, side, type) + "sum.";
     for (std::size_t i = 0; i < parts; ++i) {
       const std::size_t first = i * pixels.size() / parts, end = (i + 1) * pixels.size() / parts;
       file += big_endian(end - first, 4) + "IDAT" + pixels.substr(first, end - first) + "sum.";
@@ -93,17 +83,16 @@ TEST(DecodingWork, PixelsBeyondTheSizeOfAPngAreRefused) {
   for (const std::size_t parts : {1, 7}) {
     EXPECT_EQ(message_of(image(side, rgb, "\x08\x02", parts)), "");
     EXPECT_EQ(message_of(image(side, more, "\x10\x02", parts)), "") << "16 bits";
-    EXPECT_NE(message_of(image(side, more, "\x08\x06", parts)).find("more pixels"), std::string::npos)
-        << "four channels";
-    EXPECT_NE(message_of(image(side, more, "\x08\x02", parts)).find("more pixels"), std::string::npos);
-    EXPECT_NE(message_of(image(32, rgb, "\x08\x02", parts)).find("more pixels"), std::string::npos);
+    EXPECT_MENTIONS(message_of(image(side, more, "\x08\x06", parts)), "more pixels") << "four channels";
+    EXPECT_MENTIONS(message_of(image(side, more, "\x08\x02", parts)), "more pixels");
+    EXPECT_MENTIONS(message_of(image(32, rgb, "\x08\x02", parts)), "more pixels");
   }
 }
 
 TEST(DecodingWork, APngHasOneColourProfile) {
   EXPECT_EQ(message_of(png(chunk("iCCP", 4'000'000))), "");
-  EXPECT_NE(message_of(png(chunk("iCCP", 4'000'001))).find("colour profile"), std::string::npos);
-  EXPECT_NE(message_of(png(chunk("iCCP", 9) + chunk("iCCP", 9))).find("colour profile"), std::string::npos);
+  EXPECT_MENTIONS(message_of(png(chunk("iCCP", 4'000'001))), "colour profile");
+  EXPECT_MENTIONS(message_of(png(chunk("iCCP", 9) + chunk("iCCP", 9))), "colour profile");
 }
 
 TEST(DecodingBytes, GrowWithPixelsThreadsAndInputs) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "expected_error.hpp"
 #include "images/image_problem.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::test {
 
@@ -15,51 +15,38 @@ namespace {
 
 using namespace std::string_literals;
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-std::string big(std::size_t value, int bytes) {
-  std::string text;
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-std::string little(std::size_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
-std::string png(std::size_t width, std::size_t height) {
-  return "\x89PNG\r\n\x1a\n"s + big(13, 4) + "IHDR" + big(width, 4) + big(height, 4) + "\x08\x02\0\0\0"s;
-}
 /// With an EXIF segment that holds a thumbnail of another size, stray bytes, and fill bytes before the frame.
-std::string jpeg(std::size_t width, std::size_t height, unsigned frame = 0xc2) {
-  const std::string thumbnail = "\xff\xd8\xff\xc0\0\x11\x08"s + big(99, 2) + big(77, 2);
-  return "\xff\xd8\xff\xe1"s + big(2 + thumbnail.size(), 2) + thumbnail + "stray" + "\xff\xff\xff"s +
-         static_cast<char>(frame) + big(17, 2) + "\x08" + big(height, 2) + big(width, 2) + std::string(10, '\3') +
+std::string jpeg(std::size_t width, std::size_t height, int frame = 0xc2) {
+  const std::string thumbnail = "\xff\xd8\xff\xc0\0\x11\x08"s + big_endian(99, 2) + big_endian(77, 2);
+  return "\xff\xd8" + jpeg_segment(0xe1, thumbnail) + "stray\xff\xff" +
+         jpeg_segment(frame, "\x08" + big_endian(height, 2) + big_endian(width, 2) + std::string(10, '\3')) +
          "\xff\xda\0\x08......the scan\xff\0 of it\xff\xd9 and what a camera adds"s;
 }
-std::string webp(const std::string& chunk, const std::string& content) {
-  const std::string body = "WEBP" + chunk + little(content.size(), 4) + content;
-  return "RIFF" + little(body.size(), 4) + body;
+std::string riff_chunk(const std::string& type, const std::string& content) {
+  return type + little_endian(content.size(), 4) + content + std::string(content.size() % 2, '\0');
 }
+std::string webp(const std::string& chunks) { return "RIFF" + little_endian(4 + chunks.size(), 4) + "WEBP" + chunks; }
 std::string webp_lossy(std::size_t width, std::size_t height) {
-  return webp("VP8 ", "\x30\x01\x00\x9d\x01\x2a"s + little(width | 0x4000, 2) + little(height, 2) + "rest");
+  return webp(riff_chunk(
+      "VP8 ", "\x30\x01\x00\x9d\x01\x2a"s + little_endian(width | 0x4000, 2) + little_endian(height, 2) + "rest"));
 }
 std::string webp_lossless(std::size_t width, std::size_t height) {
-  return webp("VP8L", "\x2f"s + little((width - 1) | (height - 1) << 14 | 1u << 28, 4) + std::string(8, '\0'));
+  return webp(riff_chunk(
+      "VP8L", "\x2f"s + little_endian((width - 1) | (height - 1) << 14 | 1u << 28, 4) + std::string(8, '\0')));
 }
 std::string webp_extended(std::size_t width, std::size_t height) {
-  return webp("VP8X", little(0, 4) + little(width - 1, 3) + little(height - 1, 3));
+  return webp(riff_chunk("VP8X", little_endian(0, 4) + little_endian(width - 1, 3) + little_endian(height - 1, 3)));
 }
 std::string bmp(std::size_t width, long height, std::size_t header = 40) {
   const int side = header == 12 ? 2 : 4;
-  return "BM" + little(1000, 4) + little(0, 4) + little(14 + header, 4) + little(header, 4) + little(width, side) +
-         little(static_cast<std::size_t>(height), side) + std::string(40, '\1');
+  return "BM" + little_endian(1000, 4) + little_endian(0, 4) + little_endian(14 + header, 4) +
+         little_endian(header, 4) + little_endian(width, side) + little_endian(static_cast<std::size_t>(height), side) +
+         std::string(40, '\1');
 }
 
 std::vector<std::string> all_kinds() {
-  return {png(640, 480), jpeg(640, 480), webp_lossy(640, 480), webp_lossless(640, 480), webp_extended(640, 480),
-          bmp(640, 480), bmp(640, -480), bmp(640, 480, 12),    bmp(640, 480, 124),      jpeg(640, 480, 0xc0)};
+  return {png_head(640, 480), jpeg(640, 480), webp_lossy(640, 480), webp_lossless(640, 480), webp_extended(640, 480),
+          bmp(640, 480),      bmp(640, -480), bmp(640, 480, 12),    bmp(640, 480, 124),      jpeg(640, 480, 0xc0)};
 }
 
 }  // namespace
@@ -117,18 +104,15 @@ TEST(ImageHeader, DamagedBytesNeverGiveASizeBeyondTheLimits) {
 }
 
 TEST(ImageHeader, BombsAndLargeFilesAreRefused) {
-  EXPECT_EQ(message_of(png(50'000, 1000)), "");
-  EXPECT_NE(message_of(png(50'000, 1001)).find("expected at most 50 million pixels"), std::string::npos);
-  EXPECT_NE(
-      message_of(png(0x7fffffff, 0x7fffffff))
-          .find("found 2147483647 x 2147483647 pixels, too many; make the photograph smaller, or raise 'max-pixels'"),
-      std::string::npos);
-  EXPECT_NE(message_of(png(65'536, 1)).find("at most 65535 pixels on a side, found 65536 x 1 pixels, too many"),
-            std::string::npos);
-  EXPECT_NE(message_of(bmp(1, -2147483648L)).find("found 1 x 2147483648"), std::string::npos);
-  EXPECT_NE(message_of(png(1, 1), {10, 100}).find("at most 10 bytes, found a file of "), std::string::npos);
-  EXPECT_NE(message_of(png(0, 5)).find("damaged header"), std::string::npos);
-  EXPECT_NE(message_of(jpeg(5, 0)).find("damaged header"), std::string::npos);
+  EXPECT_EQ(message_of(png_head(50'000, 1000)), "");
+  EXPECT_MENTIONS(message_of(png_head(50'000, 1001)), "expected at most 50 million pixels");
+  EXPECT_MENTIONS(message_of(png_head(0x7fffffff, 0x7fffffff)),
+                  "found 2147483647 x 2147483647 pixels, too many; make the photograph smaller, or raise 'max-pixels'");
+  EXPECT_MENTIONS(message_of(png_head(65'536, 1)), "at most 65535 pixels on a side, found 65536 x 1 pixels, too many");
+  EXPECT_MENTIONS(message_of(bmp(1, -2147483648L)), "found 1 x 2147483648");
+  EXPECT_MENTIONS(message_of(png_head(1, 1), {10, 100}), "at most 10 bytes, found a file of ");
+  EXPECT_MENTIONS(message_of(png_head(0, 5)), "damaged header");
+  EXPECT_MENTIONS(message_of(jpeg(5, 0)), "damaged header");
 }
 
 TEST(ImageHeader, AJpegThatWasCutOffIsRefused) {
@@ -160,8 +144,8 @@ TEST(ImageHeader, OtherFormatsAreNamed) {
                                                                 {"P6 3 3 255 ", "another kind"}};
   for (const auto& [content, name] : others) {
     EXPECT_FALSE(read_image_header(bytes_of(content)));
-    EXPECT_NE(message_of(content).find(name), std::string::npos) << message_of(content);
-    EXPECT_NE(message_of(content).find("expected a JPEG, PNG, WebP or BMP image"), std::string::npos);
+    EXPECT_MENTIONS(message_of(content), name);
+    EXPECT_MENTIONS(message_of(content), "expected a JPEG, PNG, WebP or BMP image");
   }
 }
 
@@ -172,37 +156,22 @@ TEST(ImageHeader, NamesAndMediaTypes) {
 
 namespace {
 
-using namespace std::string_literals;
-
-std::string number(std::size_t value, int bytes, bool little) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * (little ? i : bytes - 1 - i)));
-  return text;
-}
-
 /// With another entry before the orientation.
 std::string exif(std::size_t orientation, bool little, std::size_t type = 3) {
-  const auto n = [&](std::size_t value, int bytes) { return number(value, bytes, little); };
+  const auto n = little ? little_endian : big_endian;
   return (little ? "II" : "MM") + n(42, 2) + n(10, 4) + ".." + n(2, 2) + n(0x10f, 2) + n(2, 2) + n(4, 4) + "Cam\0"s +
          n(0x112, 2) + n(type, 2) + n(1, 4) + n(orientation, 2) + n(0, 2) + n(0, 4);
 }
-std::string exif_chunk(const std::string& type, const std::string& content) {
-  return type + number(content.size(), 4, true) + content + std::string(content.size() % 2, '\0');
-}
 std::string webp_with(const std::string& chunks) {
-  const std::string body = "WEBP" + exif_chunk("VP8X", std::string(10, '\0')) + exif_chunk("VP8 ", "odd") + chunks;
-  return "RIFF" + number(body.size(), 4, true) + body;
-}
-std::string segment(int marker, const std::string& content) {
-  return std::string{'\xff', static_cast<char>(marker)} + number(content.size() + 2, 2, false) + content;
+  return webp(riff_chunk("VP8X", std::string(10, '\0')) + riff_chunk("VP8 ", "odd") + chunks);
 }
 /// With what JFIF and XMP put before it, and a scan behind it.
 std::string jpeg_with(const std::string& segments) {
-  return "\xff\xd8" + segment(0xe0, "JFIF\0\1\1\0"s) + segment(0xe1, "http://ns.adobe.com/xap/1.0/\0<x/>"s) + segments +
-         segment(0xda, "\1\1\0\0\0\0"s) + "pixels\xff\xd9";
+  return "\xff\xd8" + jpeg_segment(0xe0, "JFIF\0\1\1\0"s) + jpeg_segment(0xe1, "http://ns.adobe.com/xap/1.0/\0<x/>"s) +
+         segments + jpeg_segment(0xda, "\1\1\0\0\0\0"s) + "pixels\xff\xd9";
 }
 int orientation_of(const std::string& file) {
-  const auto bytes = std::as_bytes(std::span(file));
+  const auto bytes = bytes_of(file);
   return exif_orientation(std::vector<std::byte>(bytes.begin(), bytes.end()));  // sanitizers see reads beyond it
 }
 
@@ -210,37 +179,35 @@ int orientation_of(const std::string& file) {
 
 TEST(ExifOrientation, EveryValueInBothByteOrders) {
   for (const bool little : {true, false})
-    for (const std::string& name : {""s, "Exif\0\0"s})
-      for (int value = 1; value <= 8; ++value)
-        EXPECT_EQ(orientation_of(webp_with(exif_chunk("EXIF", name + exif(static_cast<std::size_t>(value), little)))),
-                  value);
-  for (const bool little : {true, false})
-    for (int value = 1; value <= 8; ++value)
-      EXPECT_EQ(orientation_of(jpeg_with(segment(0xe1, "Exif\0\0"s + exif(static_cast<std::size_t>(value), little)))),
-                value);
+    for (int value = 1; value <= 8; ++value) {
+      const std::string tiff = exif(static_cast<std::size_t>(value), little), named = "Exif\0\0"s + tiff;
+      EXPECT_EQ(orientation_of(webp_with(riff_chunk("EXIF", tiff))), value);
+      EXPECT_EQ(orientation_of(webp_with(riff_chunk("EXIF", named))), value);
+      EXPECT_EQ(orientation_of(jpeg_with(jpeg_segment(0xe1, named))), value);
+    }
 }
 
 TEST(ExifOrientation, WithoutOneItIsUpright) {
   EXPECT_EQ(orientation_of(webp_with("")), 1);
-  EXPECT_EQ(orientation_of(webp_with(exif_chunk("XMP ", exif(6, true)))), 1);
+  EXPECT_EQ(orientation_of(webp_with(riff_chunk("XMP ", exif(6, true)))), 1);
   for (const std::size_t value : {0u, 9u, 65535u})
-    EXPECT_EQ(orientation_of(webp_with(exif_chunk("EXIF", exif(value, true)))), 1);
-  EXPECT_EQ(orientation_of(webp_with(exif_chunk("EXIF", exif(6, true, 4)))), 1) << "another type";
-  EXPECT_EQ(orientation_of("RIFF....WEBPVP8 " + exif_chunk("EXIF", exif(6, true))), 1) << "a simple file";
-  EXPECT_EQ(orientation_of(webp_with(exif_chunk("EXIF", "Exif\0\0"s))), 1);
+    EXPECT_EQ(orientation_of(webp_with(riff_chunk("EXIF", exif(value, true)))), 1);
+  EXPECT_EQ(orientation_of(webp_with(riff_chunk("EXIF", exif(6, true, 4)))), 1) << "another type";
+  EXPECT_EQ(orientation_of("RIFF....WEBPVP8 " + riff_chunk("EXIF", exif(6, true))), 1) << "a simple file";
+  EXPECT_EQ(orientation_of(webp_with(riff_chunk("EXIF", "Exif\0\0"s))), 1);
   EXPECT_EQ(orientation_of(jpeg_with("")), 1);
-  EXPECT_EQ(orientation_of(jpeg_with(segment(0xe1, "Exif\0\0"s))), 1);
-  EXPECT_EQ(orientation_of(jpeg_with(segment(0xe1, exif(6, true)))), 1) << "not named";
-  EXPECT_EQ(orientation_of(jpeg_with("") + segment(0xe1, "Exif\0\0"s + exif(6, true))), 1) << "behind the scan";
+  EXPECT_EQ(orientation_of(jpeg_with(jpeg_segment(0xe1, "Exif\0\0"s))), 1);
+  EXPECT_EQ(orientation_of(jpeg_with(jpeg_segment(0xe1, exif(6, true)))), 1) << "not named";
+  EXPECT_EQ(orientation_of(jpeg_with("") + jpeg_segment(0xe1, "Exif\0\0"s + exif(6, true))), 1) << "behind the scan";
   EXPECT_EQ(orientation_of(""), 1);
 }
 
 TEST(ExifOrientation, PrefixesAndFlippedBitsStayWithinTheFile) {
   std::mt19937 draw(1);
   for (const std::string& whole :
-       {webp_with(exif_chunk("EXIF", exif(6, true))), webp_with(exif_chunk("EXIF", exif(6, false))),
-        jpeg_with(segment(0xe1, "Exif\0\0"s + exif(6, true))),
-        jpeg_with(segment(0xe1, "Exif\0\0"s + exif(6, false)))}) {
+       {webp_with(riff_chunk("EXIF", exif(6, true))), webp_with(riff_chunk("EXIF", exif(6, false))),
+        jpeg_with(jpeg_segment(0xe1, "Exif\0\0"s + exif(6, true))),
+        jpeg_with(jpeg_segment(0xe1, "Exif\0\0"s + exif(6, false)))}) {
     for (std::size_t length = 0; length < whole.size(); ++length) {
       const int found = orientation_of(whole.substr(0, length));
       EXPECT_TRUE(found == 1 || (found == 6 && whole[0] != 'R')) << length;

@@ -76,17 +76,17 @@ def arrays(rng):
 
 
 def cell(values):
-    out = np.empty((len(values), 1), object)
-    for i, v in enumerate(values):
-        out[i, 0] = v
-    return out
+    return np.array([*values, None], object)[:-1].reshape(-1, 1)
 
 
+REFUSED = [("complex_values", "double", "complex"), ("structure", "struct", "struct"), ("cube", "double", "2x3x4"),
+           ("names", "cell", "numeric"), ("absent", "-", "absent")]
 NAMES = ["001.Black_footed_Albatross", "a", "", "Ünïcödé 鳥", "x" * 300, "four"]
 
 
-def kind_of(name, array):
-    return KINDS.get(str(array.dtype), str(array.dtype))
+def kind_of(array):
+    name = str(array.dtype.newbyteorder("="))
+    return KINDS.get(name, name)
 
 
 def make_scipy(folder, manifest, rng):
@@ -107,19 +107,14 @@ def make_scipy(folder, manifest, rng):
         scipy.io.savemat(path, content, do_compression=compressed)
         back = scipy.io.loadmat(path)
         for name, array in written.items():
-            manifest.numbers(file, name, kind_of(name, array), back[name])
+            manifest.numbers(file, name, kind_of(array), back[name])
         manifest.strings(file, "names", "cell", back["names"].shape,
                          ["".join(v) for v in back["names"].ravel(order="F")])
         manifest.strings(file, "lines", "char", (3, 5), [v.rstrip() for v in back["lines"]])
         manifest.strings(file, "word", "char", (1, 9), list(back["word"]))
         manifest.strings(file, "no_names", "cell", (0, 1), [])
-        manifest.refuse(file, "complex_values", "double", "complex")
-        manifest.refuse(file, "sparse_values", "sparse", "full(x)")
-        manifest.refuse(file, "structure", "struct", "struct")
-        manifest.refuse(file, "cube", "double", "2x3x4")
-        manifest.refuse(file, "names", "cell", "numeric")
-        manifest.refuse(file, "mixed", "cell", "mixed{2}")
-        manifest.refuse(file, "absent", "-", "absent")
+        for refused in REFUSED + [("sparse_values", "sparse", "full(x)"), ("mixed", "cell", "mixed{2}")]:
+            manifest.refuse(file, *refused)
 
 
 class Level5:
@@ -205,51 +200,49 @@ def make_h5py(folder, manifest, rng):
             if not matlab:
                 written["halves"] = np.arange(65536, dtype="uint16")[:31744].view("float16").reshape(31, 1024)
             with h5py.File(path, "w", userblock_size=512 if matlab else 0) as f:
+                def put(name, data, kind=None, empty=False, **options):
+                    d = f.create_dataset(name, data=data, **options)
+                    if kind and matlab:
+                        d.attrs["MATLAB_class"] = np.bytes_(kind)
+                    if empty:
+                        d.attrs["MATLAB_empty"] = np.uint8(1)
+                    return d
+
                 for name, array in written.items():
                     if array.size == 0:
-                        d = f.create_dataset(name, data=np.array(array.shape, "uint64"))
-                        d.attrs["MATLAB_empty"] = np.uint8(1)
+                        put(name, np.array(array.shape, "uint64"), kind_of(array), empty=True)
                     else:
                         stored = array.astype("uint8") if matlab and array.dtype == bool else array
-                        d = f.create_dataset(name, data=stored.T, **options)
-                    if matlab:
-                        d.attrs["MATLAB_class"] = np.bytes_(kind_of(name, array.astype(array.dtype.newbyteorder("="))))
+                        put(name, stored.T, kind_of(array), **options)
                 if not matlab:
                     f["vector"] = np.arange(9, dtype="int32")
                     f["number"] = 7.5
                     if layout != "plain":
                         tall = rng.standard_normal((5000, 7)).astype("float32")
-                        f.create_dataset("tall", data=tall, chunks=(4999, 1), compression="gzip")
-                        f.create_dataset("flat", data=tall, chunks=(1, 3), compression="gzip")
+                        put("tall", tall, chunks=(4999, 1), compression="gzip")
+                        put("flat", tall, chunks=(1, 3), compression="gzip")
                     f["text"] = "plain HDF5 text"
                     f["pair"] = np.zeros(2, [("real", "f8"), ("imag", "f8")])
-                    f.create_dataset("packed", data=np.zeros((50, 50)), compression="lzf")
+                    put("packed", np.zeros((50, 50)), compression="lzf")
                 if matlab:
-                    refs = f.create_group("#refs#")
                     links = []
                     for i, text in enumerate(NAMES):
                         units = np.frombuffer(text.encode("utf-16-le"), "uint16")
-                        d = refs.create_dataset(f"c{i}", data=units.reshape(-1, 1) if text else np.zeros(2, "uint64"))
-                        d.attrs["MATLAB_class"] = np.bytes_("char")
+                        data = units.reshape(-1, 1) if text else np.zeros(2, "uint64")
+                        d = put(f"#refs#/c{i}", data, "char", empty=not text)
                         d.attrs["MATLAB_int_decode"] = np.int32(2)
-                        if not text:
-                            d.attrs["MATLAB_empty"] = np.uint8(1)
                         links.append(d.ref)
-                    d = f.create_dataset("names", data=np.array([links], h5py.ref_dtype), dtype=h5py.ref_dtype)
-                    d.attrs["MATLAB_class"] = np.bytes_("cell")
-                    d = f.create_dataset("grid", data=np.array([[97, 98], [120, 32]], "uint16").T)
-                    d.attrs["MATLAB_class"] = np.bytes_("char")
+                    put("names", np.array([links], h5py.ref_dtype), "cell", dtype=h5py.ref_dtype)
+                    put("grid", np.array([[97, 98], [120, 32]], "uint16").T, "char")
                     f.create_group("structure").attrs["MATLAB_class"] = np.bytes_("struct")
-                    f["complex_values"] = np.zeros((1, 2), [("real", "f8"), ("imag", "f8")])
-                    f["complex_values"].attrs["MATLAB_class"] = np.bytes_("double")
+                    put("complex_values", np.zeros((1, 2), [("real", "f8"), ("imag", "f8")]), "double")
                     f["cube"] = np.zeros((4, 3, 2))
             with h5py.File(path, "r") as f:
                 for name, array in written.items():
                     back = f[name][()]
-                    kind = kind_of(name, array.astype(array.dtype.newbyteorder("=")))
                     if f[name].attrs.get("MATLAB_empty", 0):
                         back = np.zeros(back[::-1])
-                    manifest.numbers(file, name, kind, back.T)
+                    manifest.numbers(file, name, kind_of(array), back.T)
                 if matlab:
                     texts = []
                     for ref in f["names"][()].ravel():
@@ -257,11 +250,8 @@ def make_h5py(folder, manifest, rng):
                         texts.append("" if "MATLAB_empty" in f[ref].attrs else raw.tobytes().decode("utf-16-le"))
                     manifest.strings(file, "names", "cell", (len(NAMES), 1), texts)
                     manifest.strings(file, "grid", "char", (2, 2), ["ab", "x"])
-                    manifest.refuse(file, "structure", "struct", "struct")
-                    manifest.refuse(file, "complex_values", "double", "complex")
-                    manifest.refuse(file, "cube", "double", "2x3x4")
-                    manifest.refuse(file, "names", "cell", "numeric")
-                    manifest.refuse(file, "absent", "-", "absent")
+                    for refused in REFUSED:
+                        manifest.refuse(file, *refused)
                 else:
                     manifest.numbers(file, "vector", "int32", f["vector"][()].reshape(-1, 1))
                     manifest.numbers(file, "number", "double", np.array([[f["number"][()]]]))

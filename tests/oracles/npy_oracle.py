@@ -79,11 +79,15 @@ def write(folder):
     }
     np.savez(os.path.join(folder, "stored.npz"), **arrays)
     np.savez_compressed(os.path.join(folder, "deflated.npz"), **arrays)
-    for name, method in (("zip64_stored.npz", zipfile.ZIP_STORED), ("zip64_deflated.npz", zipfile.ZIP_DEFLATED)):
-        with zipfile.ZipFile(os.path.join(folder, name), "w", method) as z:
+
+    def write_zip64(file, method):
+        with zipfile.ZipFile(file, "w", method) as z:
             for member, array in arrays.items():
                 with z.open(member + ".npy", "w", force_zip64=True) as f:
                     np.lib.format.write_array(f, array)
+
+    write_zip64(os.path.join(folder, "zip64_stored.npz"), zipfile.ZIP_STORED)
+    write_zip64(os.path.join(folder, "zip64_deflated.npz"), zipfile.ZIP_DEFLATED)
 
     # Written to a stream that cannot seek: sizes and checksum follow the data.
     class Pipe(io.RawIOBase):
@@ -101,10 +105,7 @@ def write(folder):
             super().close()
 
     with Pipe(os.path.join(folder, "streamed.npz")) as pipe:
-        with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as z:
-            for member, array in arrays.items():
-                with z.open(member + ".npy", "w", force_zip64=True) as f:
-                    np.lib.format.write_array(f, array)
+        write_zip64(pipe, zipfile.ZIP_DEFLATED)
     for archive in ("stored", "deflated", "zip64_stored", "zip64_deflated", "streamed"):
         for member, array in arrays.items():
             note(f"{archive}_{member}", archive + ".npz", member, array)

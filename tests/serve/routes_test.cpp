@@ -14,7 +14,6 @@
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "formats/npy.hpp"
-#include "formats/npy_format.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "paths.hpp"
