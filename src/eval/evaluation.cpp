@@ -7,19 +7,14 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
 
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "eval/confidence_count.hpp"
-#include "eval/counts.hpp"
-#include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/recogniser.hpp"
 #include "eval/score_source.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/field.hpp"
 
 namespace parsnets {
 
@@ -79,41 +74,17 @@ void visit_in_order(const Recogniser& recogniser, Processes* processes, const Da
   }
 }
 
-/// Which class each sample was taken for, with gamma subtracted from the scores of seen classes.
-class ConfusionCount {
- public:
-  ConfusionCount(std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma)
-      : candidates_(unseen.begin(), unseen.end()), seen_(seen), gamma_(static_cast<float>(gamma)) {
-    // Unseen ones first: in a tie with a seen class evaluate_gzsl lets them win, too.
-    candidates_.insert(candidates_.end(), seen.begin(), seen.end());
+/// Pairs of a label and the class that was predicted, counted.
+std::vector<Confusion> counted(std::vector<std::pair<std::int32_t, std::int32_t>> pairs) {
+  std::ranges::sort(pairs);
+  std::vector<Confusion> counts;
+  for (const auto& [label, predicted] : pairs) {
+    if (counts.empty() || counts.back().label != label || counts.back().predicted != predicted)
+      counts.push_back({label, predicted, 0});
+    ++counts.back().samples;
   }
-
-  void add(std::span<const std::int32_t> labels, MatrixView<const float> scores) {
-    for (std::size_t r = 0; r < scores.rows(); ++r) {
-      row_.assign(scores.row(r).begin(), scores.row(r).end());
-      for (const auto c : seen_) row_[static_cast<std::size_t>(c)] -= gamma_;
-      pairs_.emplace_back(labels[r], candidates_[best_place(row_, candidates_)]);
-    }
-  }
-
-  std::vector<Confusion> result() {
-    std::ranges::sort(pairs_);
-    std::vector<Confusion> counts;
-    for (const auto& [label, predicted] : pairs_) {
-      if (counts.empty() || counts.back().label != label || counts.back().predicted != predicted)
-        counts.push_back({label, predicted, 0});
-      ++counts.back().samples;
-    }
-    return counts;
-  }
-
- private:
-  std::vector<std::int32_t> candidates_;
-  std::span<const std::int32_t> seen_;
-  float gamma_;
-  std::vector<float> row_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
-};
+  return counts;
+}
 
 /// The data set's classes as a ranking compares all that the model has, and their thresholds of prediction sets.
 struct OrderedClasses {
@@ -148,14 +119,7 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
                     std::span<const double> coverages) {
   if (data.split.test_unseen.empty())
     throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none", "check the split"});
-  std::unordered_map<std::string_view, std::int32_t> places;
-  for (std::size_t c = 0; c < recogniser.names.size(); ++c)
-    places.emplace(recogniser.names[c], static_cast<std::int32_t>(c));
-  std::vector<std::int32_t> position;
-  for (const auto& name : data.class_names) {
-    const auto found = places.find(name);
-    position.push_back(found == places.end() ? -1 : found->second);
-  }
+  const std::vector<std::int32_t> position = bank_places(recogniser.names, data);
   // Which classes count as seen is what the model was trained on, not what this split says.
   std::vector<std::int32_t> seen;
   for (std::size_t c = 0; c < position.size(); ++c)
@@ -164,12 +128,10 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
   const auto unseen = data.unseen_classes();
   for (const auto c : unseen) {
     if (position[static_cast<std::size_t>(c)] < 0)
-      throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
-                           "a class of the model", "none of that name", "add the class to the model"});
+      refuse_class(data, c, "a class of the model", "none of that name", "add the class to the model");
     if (std::binary_search(seen.begin(), seen.end(), c))
-      throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
-                           "an unseen class", "one that the model was trained on",
-                           "evaluate on the split it was trained with"});
+      refuse_class(data, c, "an unseen class", "one that the model was trained on",
+                   "evaluate on the split it was trained with");
   }
   for (const auto* list : {&data.split.test_unseen, &data.split.test_seen})
     check_finite_rows(data.features, *list, features_source(data));
@@ -186,25 +148,36 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
   result.has_gzsl = !data.split.test_seen.empty();
   std::optional<GzslCount> gzsl;
   if (result.has_gzsl) gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, unseen}, {seen_labels, seen}});
-  ConfusionCount confusion(unseen, seen, recogniser.gamma);
   const OrderedClasses ordered = ordered_classes(recogniser, position, coverages);
   ConfidenceCount unseen_confidences(ordered.ranking, ordered.thresholds),
       seen_confidences(ordered.ranking, ordered.thresholds);
+  std::vector<std::int32_t> candidates = unseen;  // first: in a tie with a seen class GzslCount lets them win, too
+  candidates.insert(candidates.end(), seen.begin(), seen.end());
+  std::vector<std::pair<std::int32_t, std::int32_t>> confusion;
+  const auto confuse = [&](std::span<const std::int32_t> labels, MatrixView<const float> scores) {
+    for (std::size_t r = 0; r < scores.rows(); ++r) {
+      std::vector<float> row(scores.row(r).begin(), scores.row(r).end());
+      for (const auto c : seen) row[static_cast<std::size_t>(c)] -= static_cast<float>(recogniser.gamma);
+      confusion.emplace_back(labels[r], candidates[best_place(row, candidates)]);
+    }
+  };
   visit_in_order(recogniser, processes, data, data.split.test_unseen, position, progress, "score unseen",
                  [&](std::size_t first, MatrixView<const float> scores) {
+                   const auto labels = std::span(unseen_labels).subspan(first);
                    zsl.add(first, scores);
-                   unseen_confidences.add(std::span(unseen_labels).subspan(first), scores);
+                   unseen_confidences.add(labels, scores);
                    if (!gzsl) return;
                    gzsl->add_unseen(first, scores);
-                   confusion.add(std::span(unseen_labels).subspan(first), scores);
+                   confuse(labels, scores);
                  });
   result.zsl = zsl.result();
   details->correct.zsl = zsl.correct();
   visit_in_order(recogniser, processes, data, data.split.test_seen, position, progress, "score seen",
                  [&](std::size_t first, MatrixView<const float> scores) {
+                   const auto labels = std::span(seen_labels).subspan(first);
                    gzsl->add_seen(first, scores);
-                   seen_confidences.add(std::span(seen_labels).subspan(first), scores);
-                   confusion.add(std::span(seen_labels).subspan(first), scores);
+                   seen_confidences.add(labels, scores);
+                   confuse(labels, scores);
                  });
   details->unseen_reliability = unseen_confidences.reliability();
   details->seen_reliability = seen_confidences.reliability();
@@ -214,21 +187,16 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
   result.gzsl = gzsl->at(recogniser.gamma);
   details->correct.unseen = gzsl->correct_unseen(recogniser.gamma);
   details->correct.seen = gzsl->correct_seen(recogniser.gamma);
-  details->confusion = confusion.result();
+  details->confusion = counted(std::move(confusion));
   return result;
 }
 
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
                     bool allow_trained_samples, Processes* processes, std::span<const double> coverages) {
-  check_source(model, data);
-  check_semantics(model, data);
-  const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
+  const auto trained_samples = check_test_data(model, data, allow_trained_samples);
   Evaluation result = evaluate(recogniser_of(model, pool), data, progress, processes, coverages);
   result.trained_samples = trained_samples;
-  if (is_adapted(model))
-    result.warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");
-  if (std::ranges::any_of(model.classes.taught.samples, [](float n) { return n > 0; }))
-    result.warnings.push_back("the model has been taught examples: these are not zero-shot results");
+  warn_of_learning(model, result.warnings);
   return result;
 }
 

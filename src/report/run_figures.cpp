@@ -13,6 +13,7 @@
 #include "data/sample_set.hpp"
 #include "data/split.hpp"
 #include "eval/metrics.hpp"
+#include "eval/model_data.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "model/fit_gates.hpp"
@@ -28,16 +29,6 @@ std::string attribute_name(const Model& model, std::size_t a) {
 }
 
 }  // namespace
-
-std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data) {
-  std::vector<std::int32_t> places;
-  for (const auto& name : data.class_names) {
-    const auto found = std::ranges::find(model.classes.names, name);
-    places.push_back(
-        found == model.classes.names.end() ? -1 : static_cast<std::int32_t>(found - model.classes.names.begin()));
-  }
-  return places;
-}
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
@@ -69,7 +60,7 @@ RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most
   }
   // As in evaluate(): the data set's unseen classes compete, with test samples of seen classes also what the model has
   // seen.
-  const auto places = bank_places(model, data);
+  const auto places = bank_places(model.classes.names, data);
   std::set<std::int32_t> compete;
   for (const auto c : data.unseen_classes())
     if (places[at(c)] >= 0) compete.insert(places[at(c)]);
@@ -80,11 +71,8 @@ RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most
   return out;
 }
 
-Json summary_json(const ReportRun& run, const Evaluation& test) {
-  const Model& model = *run.model;
-  const Dataset& data = *run.data;
-  const Json options = parse_ordered_json(model.options.empty() ? "{}" : model.options, "options"),
-             recorded = parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json");
+Json summary_json(const Model& model, const Dataset& data, const Evaluation& test, const Json& options,
+                  const Json& recorded) {
   const std::string weights =
       model.semantic_preprocess.tables.empty() ? "" : " weighted " + options.value("semantic-weights", "");
   Json json{{"data", data.name},
@@ -96,13 +84,9 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
             {"zsl", test.zsl.top1_per_class},
             {"zsl_top5", test.zsl.top5},
             {"units", "percent"}};
-  for (const char* name : {"u", "s", "h", "ausuc"}) json[name] = nullptr;
-  if (test.has_gzsl) {
-    json["u"] = test.gzsl.u;
-    json["s"] = test.gzsl.s;
-    json["h"] = test.gzsl.h;
-    json["ausuc"] = test.gzsl.ausuc;
-  }
+  for (const auto& [name, value] : {std::pair("u", test.gzsl.u), std::pair("s", test.gzsl.s),
+                                    std::pair("h", test.gzsl.h), std::pair("ausuc", test.gzsl.ausuc)})
+    json[name] = test.has_gzsl ? Json(value) : Json();
   json["gamma"] = model.gamma;
   json["gamma_from"] = model.record.validation.gamma_from;
   json["seconds"] = recorded.contains("seconds") ? recorded["seconds"] : Json();
@@ -119,10 +103,7 @@ Json curve_json(const Gzsl& gzsl, std::size_t most) {
   const std::size_t n = gzsl.curve.size();
   std::set<std::size_t> kept;
   for (std::size_t i = 0; i < std::min(n, most); ++i) kept.insert(n <= most ? i : i * (n - 1) / (most - 1));
-  const auto harmonic = [&](std::size_t i) {
-    const auto& p = gzsl.curve[i];
-    return p.u + p.s > 0 ? 2 * p.u * p.s / (p.u + p.s) : 0;
-  };
+  const auto harmonic = [&](std::size_t i) { return harmonic_mean(gzsl.curve[i].u, gzsl.curve[i].s); };
   std::size_t best = 0;
   for (std::size_t i = 0; i < n; ++i)
     if (harmonic(i) > harmonic(best)) best = i;
@@ -155,19 +136,18 @@ Json per_class_json(const Evaluation& test, const Dataset& data) {
 }
 
 Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data) {
-  const auto places = bank_places(model, data);
-  std::vector<std::int32_t> known;  // classes of the data set that the model knows
-  for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c)
-    if (places[at(c)] >= 0) known.push_back(c);
-  const Matrix<float> bank = model.class_vectors();
-  Matrix<float> vectors(known.size(), bank.cols());
-  for (std::size_t i = 0; i < known.size(); ++i)
-    std::ranges::copy(bank.row(at(places[at(known[i])])), vectors.row(i).begin());
-  const auto order = class_order(vectors.view());
+  const auto places = bank_places(model.classes.names, data);
+  std::vector<std::int32_t> known, place;  // classes of the data set that the model knows, and where they are in it
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c) {
+    if (places[at(c)] < 0) continue;
+    known.push_back(c);
+    place.push_back(places[at(c)]);
+  }
+  const auto order = class_order(gather_rows(model.class_vectors(), place).view());
   Json json{{"classes", Json::array()}, {"unseen", Json::array()}, {"counts", Json::array()}};
   for (const std::size_t i : order) {
     json["classes"].push_back(data.class_names[at(known[i])]);
-    json["unseen"].push_back(model.classes.seen[at(places[at(known[i])])] == 0);
+    json["unseen"].push_back(model.classes.seen[at(place[i])] == 0);
   }
   if (test.details->confusion.empty()) return json;
   std::vector<std::size_t> row_of(places.size(), 0);
@@ -209,13 +189,11 @@ Json gates_json(const Model& model, const Dataset& data, const RunSamples& sampl
 
 Json training_json(const Model& model, const Json& recorded) {
   Json json{{"stages", Json::array()}, {"svr", nullptr}};
-  const std::pair<const char*, const std::vector<ObjectiveStep>&> stages[] = {{"joint", model.record.joint},
-                                                                              {"refinement", model.record.refinement}};
-  for (const auto& [name, trace] : stages) {
-    if (trace.empty()) continue;
-    Json steps = Json::array();
-    for (const auto& step : trace) steps.push_back(step.objective);
-    json["stages"].push_back({{"name", name}, {"steps", steps}});
+  for (const auto& [name, trace] :
+       {std::pair("joint", &model.record.joint), std::pair("refinement", &model.record.refinement)}) {
+    if (trace->empty()) continue;
+    json["stages"].push_back({{"name", name}, {"steps", Json::array()}});
+    for (const auto& step : *trace) json["stages"].back()["steps"].push_back(step.objective);
   }
   if (model.record.svr && !model.record.svr->trace.empty()) {
     const auto& trace = model.record.svr->trace;
@@ -255,7 +233,7 @@ Matrix<float> scaled_attributes(const Model& model, MatrixView<const float> x, T
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
   const std::size_t m = model.attributes(), n = samples.rows.size();
-  const auto places = bank_places(model, data);
+  const auto places = bank_places(model.classes.names, data);
   const Matrix<float> predicted = scaled_attributes(model, gather_rows(data.features, samples.rows).view(), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
@@ -283,12 +261,10 @@ Json attributes_json(const Model& model, const Dataset& data, const RunSamples& 
     list.push_back({{"name", attribute_name(model, a)},
                     {"correlation", defined ? Json(rounded(std::clamp(xy / std::sqrt(xx * yy), -1.0, 1.0))) : Json()}});
   }
-  std::stable_sort(list.begin(), list.end(), [](const Json& a, const Json& b) {
-    const auto value = [](const Json& one) {
-      return one["correlation"].is_null() ? -2.0 : one["correlation"].get<double>();
-    };
-    return value(a) > value(b);
-  });
+  const auto value = [](const Json& one) {
+    return one["correlation"].is_null() ? -2.0 : one["correlation"].get<double>();
+  };
+  std::stable_sort(list.begin(), list.end(), [&](const Json& a, const Json& b) { return value(a) > value(b); });
   return list;
 }
 
@@ -298,7 +274,7 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
   constexpr std::size_t kTerms = 10;
   // Half of them right and half wrong where there are such, unseen classes first, each class in turn.
   std::vector<std::size_t> right, wrong;
-  const auto places = bank_places(model, data);
+  const auto places = bank_places(model.classes.names, data);
   std::set<std::pair<std::int32_t, bool>> taken;
   for (int pass = 0; pass < 3; ++pass)
     for (std::size_t r = 0; r < samples.rows.size(); ++r) {
@@ -372,7 +348,7 @@ struct Nearest {
 
 UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSamples& samples) {
   if (samples.mapped.empty() || samples.unseen == 0 || model.similarity != Similarity::cosine) return {};
-  const auto bank = bank_places(model, data);
+  const auto bank = bank_places(model.classes.names, data);
   const std::span labels(samples.labels.data(), samples.unseen);
   UnseenPlaces out;
   out.classes = distinct({labels.begin(), labels.end()});
@@ -392,7 +368,7 @@ UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSam
 
 Json places_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen) {
   if (unseen.classes.empty()) return nullptr;
-  const auto bank = bank_places(model, data);
+  const auto bank = bank_places(model.classes.names, data);
   const std::vector<std::int32_t> tested = data.unseen_classes();
   const Matrix<float> vectors = model.class_vectors();
   Json rows = Json::array();
