@@ -20,59 +20,62 @@ namespace parsnets {
 
 namespace {
 
-/// Scores of rows in the data set's class order; classes the model does not have score lowest and are no candidates.
-void visit_ordered(const Recogniser& recogniser, const Dataset& data, std::span<const std::int32_t> rows,
-                   const std::vector<std::int32_t>& position, const ScoreVisitor& visit) {
-  if (rows.empty()) return;
-  recogniser.visit_scores(
-      gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
-        Matrix<float> ordered(scores.rows(), position.size());
-        for (std::size_t r = 0; r < scores.rows(); ++r)
-          for (std::size_t c = 0; c < position.size(); ++c)
-            ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
-        visit(first, ordered.view());
-      });
-}
+/// Scores of test samples in the data set's class order, by one process or by several together, all of which visit all
+/// rows. Classes the model does not have (position -1) score lowest and are no candidates.
+struct OrderedScores {
+  const Recogniser& recogniser;
+  const Dataset& data;
+  const std::vector<std::int32_t>& position;
+  Processes* processes;
+  ProgressObserver* progress;
 
-/// The same for a batch of which each process scores a part; all of them visit all rows.
-void visit_shared(const Recogniser& recogniser, Processes& processes, const Dataset& data,
-                  std::span<const std::int32_t> rows, const std::vector<std::int32_t>& position,
-                  const ScoreVisitor& visit) {
-  const Share own = processes.share(rows.size());
-  std::string bytes;
-  visit_ordered(recogniser, data, rows.subspan(own.first, own.count), position,
-                [&](std::size_t, MatrixView<const float> scores) {
-                  bytes.append(reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float));
-                });
-  std::size_t first = 0;
-  for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-    std::string part = rank == processes.rank() ? std::move(bytes) : std::string();
-    processes.broadcast(part, rank);
-    Matrix<float> scores(part.size() / sizeof(float) / position.size(), position.size());
-    if (part.empty()) continue;
-    std::memcpy(scores.data(), part.data(), part.size());
-    visit(first, scores.view());
-    first += scores.rows();
+  void visit(const std::vector<std::int32_t>& list, const char* stage, const ScoreVisitor& use) const {
+    constexpr std::size_t kSharedScores = std::size_t{4} << 20;  // of one batch that goes to all processes
+    const std::span<const std::int32_t> rows(list);
+    const bool shared = processes != nullptr && processes->size() > 1;
+    const std::size_t most =
+        shared ? std::clamp(kSharedScores / position.size(), processes->size(), kScoredRows) : kScoredRows;
+    for (std::size_t start = 0; start < rows.size(); start += most) {
+      report(progress, {stage, start, rows.size(), "samples"});
+      const auto batch = rows.subspan(start, std::min(most, rows.size() - start));
+      const auto take = [&](std::size_t first, MatrixView<const float> scores) { use(start + first, scores); };
+      if (shared)
+        visit_shared(batch, take);
+      else
+        visit_alone(batch, take);
+    }
   }
-}
 
-void visit_in_order(const Recogniser& recogniser, Processes* processes, const Dataset& data,
-                    std::span<const std::int32_t> rows, const std::vector<std::int32_t>& position,
-                    ProgressObserver* progress, const char* stage, const ScoreVisitor& visit) {
-  constexpr std::size_t kSharedScores = std::size_t{4} << 20;  // of one batch that goes to all processes
-  const bool shared = processes != nullptr && processes->size() > 1;
-  const std::size_t most =
-      shared ? std::clamp(kSharedScores / position.size(), processes->size(), kScoredRows) : kScoredRows;
-  for (std::size_t start = 0; start < rows.size(); start += most) {
-    report(progress, {stage, start, rows.size(), "samples"});
-    const auto batch = rows.subspan(start, std::min(most, rows.size() - start));
-    const auto take = [&](std::size_t first, MatrixView<const float> scores) { visit(start + first, scores); };
-    if (shared)
-      visit_shared(recogniser, *processes, data, batch, position, take);
-    else
-      visit_ordered(recogniser, data, batch, position, take);
+  void visit_alone(std::span<const std::int32_t> rows, const ScoreVisitor& use) const {
+    if (rows.empty()) return;
+    recogniser.visit_scores(
+        gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
+          Matrix<float> ordered(scores.rows(), position.size());
+          for (std::size_t r = 0; r < scores.rows(); ++r)
+            for (std::size_t c = 0; c < position.size(); ++c)
+              ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
+          use(first, ordered.view());
+        });
   }
-}
+
+  void visit_shared(std::span<const std::int32_t> rows, const ScoreVisitor& use) const {
+    const Share own = processes->share(rows.size());
+    std::string bytes;
+    visit_alone(rows.subspan(own.first, own.count), [&](std::size_t, MatrixView<const float> scores) {
+      bytes.append(reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float));
+    });
+    std::size_t first = 0;
+    for (std::size_t rank = 0; rank < processes->size(); ++rank) {
+      std::string part = rank == processes->rank() ? std::move(bytes) : std::string();
+      processes->broadcast(part, rank);
+      Matrix<float> scores(part.size() / sizeof(float) / position.size(), position.size());
+      if (part.empty()) continue;
+      std::memcpy(scores.data(), part.data(), part.size());
+      use(first, scores.view());
+      first += scores.rows();
+    }
+  }
+};
 
 /// Pairs of a label and the class that was predicted, counted.
 std::vector<Confusion> counted(std::vector<std::pair<std::int32_t, std::int32_t>> pairs) {
@@ -161,24 +164,23 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
       confusion.emplace_back(labels[r], candidates[best_place(row, candidates)]);
     }
   };
-  visit_in_order(recogniser, processes, data, data.split.test_unseen, position, progress, "score unseen",
-                 [&](std::size_t first, MatrixView<const float> scores) {
-                   const auto labels = std::span(unseen_labels).subspan(first);
-                   zsl.add(first, scores);
-                   unseen_confidences.add(labels, scores);
-                   if (!gzsl) return;
-                   gzsl->add_unseen(first, scores);
-                   confuse(labels, scores);
-                 });
+  const OrderedScores all{recogniser, data, position, processes, progress};
+  all.visit(data.split.test_unseen, "score unseen", [&](std::size_t first, MatrixView<const float> scores) {
+    const auto labels = std::span(unseen_labels).subspan(first);
+    zsl.add(first, scores);
+    unseen_confidences.add(labels, scores);
+    if (!gzsl) return;
+    gzsl->add_unseen(first, scores);
+    confuse(labels, scores);
+  });
   result.zsl = zsl.result();
   details->correct.zsl = zsl.correct();
-  visit_in_order(recogniser, processes, data, data.split.test_seen, position, progress, "score seen",
-                 [&](std::size_t first, MatrixView<const float> scores) {
-                   const auto labels = std::span(seen_labels).subspan(first);
-                   gzsl->add_seen(first, scores);
-                   seen_confidences.add(labels, scores);
-                   confuse(labels, scores);
-                 });
+  all.visit(data.split.test_seen, "score seen", [&](std::size_t first, MatrixView<const float> scores) {
+    const auto labels = std::span(seen_labels).subspan(first);
+    gzsl->add_seen(first, scores);
+    seen_confidences.add(labels, scores);
+    confuse(labels, scores);
+  });
   details->unseen_reliability = unseen_confidences.reliability();
   details->seen_reliability = seen_confidences.reliability();
   for (std::size_t k = 0; k < ordered.thresholds.size(); ++k)
@@ -194,7 +196,8 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
                     bool allow_trained_samples, Processes* processes, std::span<const double> coverages) {
   const auto trained_samples = check_test_data(model, data, allow_trained_samples);
-  Evaluation result = evaluate(recogniser_of(model, pool), data, progress, processes, coverages);
+  const std::shared_ptr<const Model> borrowed(std::shared_ptr<void>(), &model);
+  Evaluation result = evaluate(recogniser_of(borrowed, pool), data, progress, processes, coverages);
   result.trained_samples = trained_samples;
   warn_of_learning(model, result.warnings);
   return result;

@@ -15,7 +15,6 @@
 #include "model/field_em.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
 #include "parsnets/predictor.hpp"
 
 namespace parsnets {

@@ -123,6 +123,12 @@ nlohmann::ordered_json cited_row_json(const CitedRow& row) {
 
 namespace {
 
+constexpr std::pair<const char*, std::string CitedRow::*> kTexts[] = {
+    {"method", &CitedRow::method},       {"data", &CitedRow::data},   {"features", &CitedRow::features},
+    {"semantics", &CitedRow::semantics}, {"split", &CitedRow::split}, {"source", &CitedRow::source}};
+constexpr std::pair<const char*, std::optional<double> CitedRow::*> kAccuracies[] = {
+    {"zsl", &CitedRow::zsl}, {"u", &CitedRow::u}, {"s", &CitedRow::s}, {"h", &CitedRow::h}};
+
 constexpr double kTolerance = 0.15;  // U, S and H are each rounded to a tenth, or cut off
 
 const std::vector<std::string> kFields{"method", "data", "features", "semantics", "split",
@@ -194,17 +200,10 @@ std::optional<double> percent_of(const Cells& row, const char* field) {
 }
 
 CitedRow row_from(const Cells& cells) {
-  CitedRow row{text_of(cells, "data"),
-               text_of(cells, "method"),
-               text_of(cells, "features"),
-               text_of(cells, "semantics"),
-               text_of(cells, "split"),
-               text_of(cells, "source"),
-               percent_of(cells, "zsl"),
-               percent_of(cells, "u"),
-               percent_of(cells, "s"),
-               percent_of(cells, "h"),
-               true};
+  CitedRow row;
+  row.own = true;
+  for (const auto& [field, text] : kTexts) row.*text = text_of(cells, field);
+  for (const auto& [field, accuracy] : kAccuracies) row.*accuracy = percent_of(cells, field);
   for (const auto& [field, value, meaning] : {std::tuple("method", &row.method, "the name of a method"),
                                               std::tuple("data", &row.data, "the name of a data set, such as CUB")})
     if (value->empty()) throw Error(BadInput{cells.place, field, meaning, "nothing", "fill it in"});
@@ -226,8 +225,7 @@ void add_row(CitedRow row, const std::string& place, std::vector<CitedRow>& rows
     return std::tie(one.data, one.method, one.features, one.semantics, one.split);
   };
   for (const auto& other : rows)
-    for (const auto& [field, value] : {std::pair("zsl", &CitedRow::zsl), std::pair("u", &CitedRow::u),
-                                       std::pair("s", &CitedRow::s), std::pair("h", &CitedRow::h)})
+    for (const auto& [field, value] : kAccuracies)
       if (about(other) == about(row) && other.*value && row.*value)
         throw Error(BadInput{place, field, fmt::format("one row of '{}' on {}", row.method, row.data), "another one",
                              "remove one, or tell them apart by features, semantics or split"});

@@ -6,9 +6,7 @@
 #include <new>
 
 #include "base/text.hpp"
-#include "parsnets/error.hpp"
 #include "train/selection.hpp"
-#include "train/train_options.hpp"
 
 namespace parsnets {
 

@@ -11,7 +11,6 @@
 #include "data/sample_set.hpp"
 #include "data/split.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
 #include "store/train_record_json.hpp"
 

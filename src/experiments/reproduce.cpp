@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <optional>
 #include <set>
 
 #include "base/file.hpp"

@@ -15,7 +15,6 @@
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
 #include "eval/confidence_count.hpp"
-#include "eval/model_data.hpp"
 #include "eval/reference.hpp"
 #include "images/image_header.hpp"
 #include "model/prediction.hpp"
@@ -166,9 +165,8 @@ void add_geometry(const Model& model, const Dataset& data, const RunSamples& sam
     spectrum["mean"][name] = mean;
     angles[name] = class_angles(space->view(), samples.labels, kAngleBins);
   }
-  const auto bank = bank_places(model.classes.names, data);
   std::vector<std::int32_t> tested;
-  for (const auto c : classes) tested.push_back(bank[at(c)]);
+  for (const auto c : classes) tested.push_back(samples.bank[at(c)]);
   angles["places"] = class_angles(gather_rows(model.class_vectors(), tested).view(), classes, kAngleBins);
   run["spectrum"] = std::move(spectrum);
   run["angles"] = std::move(angles);
@@ -239,7 +237,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   Json json{{"name", run.name}, {"summary", summary_json(model, data, test, trained_with, recorded)}};
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
-  json["confusion"] = confusion_json(test, model, data);
+  json["confusion"] = confusion_json(test, model, data, samples);
   json["reliability"] = reliability_json(*test.details);
   json["sets"] = sets_json(*test.details);
   for (const auto& file : run.benches) add_file_figures(file, data, test, json);
@@ -249,7 +247,7 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
                                     ? mapped_without_mmg(model, data, samples, options.memory_limit, pool, progress)
                                     : Matrix<float>();
   add_geometry(model, data, samples, without, pool, json);
-  const UnseenPlaces unseen = unseen_places(model, data, samples);
+  const UnseenPlaces unseen = unseen_places(model, samples);
   json["places"] = places_json(model, data, samples, unseen);
   json["tsne"] = tsne_json(model, data, samples, unseen, options, pool, progress);
   json["subspaces"] = subspaces_json(data, samples, pool);

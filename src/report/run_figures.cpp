@@ -36,6 +36,7 @@ RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most
                        ProgressObserver* progress) {
   const std::size_t all = data.split.test_unseen.size() + data.split.test_seen.size();
   RunSamples out;
+  out.bank = bank_places(model.classes.names, data);
   const auto take = [&](const std::vector<std::int32_t>& list) {
     const std::size_t some = most == 0 || most >= all ? list.size() : (list.size() * most + all - 1) / all;
     for (std::size_t i = 0; i < some; ++i) out.rows.push_back(list[i * list.size() / some]);
@@ -60,11 +61,10 @@ RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most
   }
   // As in evaluate(): the data set's unseen classes compete, with test samples of seen classes also what the model has
   // seen.
-  const auto places = bank_places(model.classes.names, data);
   std::set<std::int32_t> compete;
   for (const auto c : data.unseen_classes())
-    if (places[at(c)] >= 0) compete.insert(places[at(c)]);
-  for (const auto place : places)
+    if (out.bank[at(c)] >= 0) compete.insert(out.bank[at(c)]);
+  for (const auto place : out.bank)
     if (place >= 0 && model.classes.seen[at(place)] && !data.split.test_seen.empty()) compete.insert(place);
   out.ranking.emplace(model, std::vector<std::int32_t>(compete.begin(), compete.end()));
   for (std::size_t r = 0; r < out.scores.rows(); ++r) out.predicted.push_back(out.ranking->winner(out.scores.row(r)));
@@ -135,8 +135,8 @@ Json per_class_json(const Evaluation& test, const Dataset& data) {
   return json;
 }
 
-Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data) {
-  const auto places = bank_places(model.classes.names, data);
+Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data, const RunSamples& samples) {
+  const auto& places = samples.bank;
   std::vector<std::int32_t> known, place;  // classes of the data set that the model knows, and where they are in it
   for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c) {
     if (places[at(c)] < 0) continue;
@@ -153,10 +153,10 @@ Json confusion_json(const Evaluation& test, const Model& model, const Dataset& d
   std::vector<std::size_t> row_of(places.size(), 0);
   for (std::size_t r = 0; r < order.size(); ++r) row_of[at(known[order[r]])] = r;
   std::vector<std::array<std::size_t, 3>> counts;
-  for (const auto& [label, predicted, samples] : test.details->confusion)
-    if (places[at(label)] >= 0) counts.push_back({row_of[at(label)], row_of[at(predicted)], samples});
+  for (const auto& [label, predicted, count] : test.details->confusion)
+    if (places[at(label)] >= 0) counts.push_back({row_of[at(label)], row_of[at(predicted)], count});
   std::ranges::sort(counts);
-  for (const auto& [row, column, samples] : counts) json["counts"].push_back({row, column, samples});
+  for (const auto& cell : counts) json["counts"].push_back(cell);
   return json;
 }
 
@@ -233,7 +233,6 @@ Matrix<float> scaled_attributes(const Model& model, MatrixView<const float> x, T
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
   const std::size_t m = model.attributes(), n = samples.rows.size();
-  const auto places = bank_places(model.classes.names, data);
   const Matrix<float> predicted = scaled_attributes(model, gather_rows(data.features, samples.rows).view(), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
@@ -241,13 +240,12 @@ Json attributes_json(const Model& model, const Dataset& data, const RunSamples& 
   Json list = Json::array();
   for (std::size_t a = 0; a < m; ++a) {
     double x = 0, y = 0, xx = 0, yy = 0, xy = 0, least = 1e300, most = -1e300;
-    const auto true_value = [&](std::size_t r) {
-      return static_cast<double>(truth(at(places[at(samples.labels[r])]), a));
-    };
+    const auto place = [&](std::size_t r) { return at(samples.bank[at(samples.labels[r])]); };
+    const auto true_value = [&](std::size_t r) { return static_cast<double>(truth(place(r), a)); };
     for (std::size_t r = 0; r < n; ++r) {
       x += predicted(r, a) / static_cast<double>(n);
       y += true_value(r) / static_cast<double>(n);
-      const double given = model.classes.semantics(at(places[at(samples.labels[r])]), a);
+      const double given = model.classes.semantics(place(r), a);
       least = std::min(least, given);
       most = std::max(most, given);
     }
@@ -274,22 +272,20 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
   constexpr std::size_t kTerms = 10;
   // Half of them right and half wrong where there are such, unseen classes first, each class in turn.
   std::vector<std::size_t> right, wrong;
-  const auto places = bank_places(model.classes.names, data);
+  const std::size_t most = static_cast<std::size_t>(count);
   std::set<std::pair<std::int32_t, bool>> taken;
   for (int pass = 0; pass < 3; ++pass)
     for (std::size_t r = 0; r < samples.rows.size(); ++r) {
-      const bool correct = places[at(samples.labels[r])] == samples.predicted[r];
+      const bool correct = samples.bank[at(samples.labels[r])] == samples.predicted[r];
       auto& list = correct ? right : wrong;
-      if (list.size() < static_cast<std::size_t>(count) && std::ranges::find(list, r) == list.end() &&
+      if (list.size() < most && std::ranges::find(list, r) == list.end() &&
           (pass == 2 || taken.insert({samples.labels[r] + (pass == 0 ? 0 : 1 << 20), correct}).second))
         list.push_back(r);
     }
   std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; chosen.size() < static_cast<std::size_t>(count) && (i < right.size() || i < wrong.size());
-       ++i) {
-    if (i < right.size()) chosen.push_back(right[i]);
-    if (i < wrong.size() && chosen.size() < static_cast<std::size_t>(count)) chosen.push_back(wrong[i]);
-  }
+  for (std::size_t i = 0; chosen.size() < most && (i < right.size() || i < wrong.size()); ++i)
+    for (const auto* list : {&right, &wrong})
+      if (i < list->size() && chosen.size() < most) chosen.push_back((*list)[i]);
   const PreparedClasses prepared = model.prepare_classes(pool);
   Json list = Json::array();
   for (const std::size_t r : chosen) {
@@ -303,7 +299,7 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
               {"winner", model.classes.names[at(why.winner)]},
               {"runner_up", model.classes.names[at(why.runner_up)]},
               {"confidence", rounded(confidence[at(why.winner)])},
-              {"correct", places[at(samples.labels[r])] == why.winner},
+              {"correct", samples.bank[at(samples.labels[r])] == why.winner},
               {"terms", Json::array()},
               {"examples", why.examples},
               {"calibration", why.calibration}};
@@ -346,9 +342,8 @@ struct Nearest {
 
 }  // namespace
 
-UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSamples& samples) {
+UnseenPlaces unseen_places(const Model& model, const RunSamples& samples) {
   if (samples.mapped.empty() || samples.unseen == 0 || model.similarity != Similarity::cosine) return {};
-  const auto bank = bank_places(model.classes.names, data);
   const std::span labels(samples.labels.data(), samples.unseen);
   UnseenPlaces out;
   out.classes = distinct({labels.begin(), labels.end()});
@@ -356,7 +351,7 @@ UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSam
   out.places = Matrix<float>(out.classes.size(), vectors.cols());
   out.means = Matrix<float>(out.classes.size(), vectors.cols());
   for (std::size_t u = 0; u < out.classes.size(); ++u) {
-    std::ranges::copy(vectors.row(at(bank[at(out.classes[u])])), out.places.row(u).begin());
+    std::ranges::copy(vectors.row(at(samples.bank[at(out.classes[u])])), out.places.row(u).begin());
     std::vector<double> sum(vectors.cols(), 0.0);
     for (std::size_t r = 0; r < samples.unseen; ++r)
       for (std::size_t j = 0; labels[r] == out.classes[u] && j < sum.size(); ++j) sum[j] += samples.mapped(r, j);
@@ -368,7 +363,7 @@ UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSam
 
 Json places_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen) {
   if (unseen.classes.empty()) return nullptr;
-  const auto bank = bank_places(model.classes.names, data);
+  const auto& bank = samples.bank;
   const std::vector<std::int32_t> tested = data.unseen_classes();
   const Matrix<float> vectors = model.class_vectors();
   Json rows = Json::array();

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 /// What the figures of a run share, computed once.
 struct RunSamples {
+  std::vector<std::int32_t> bank;          ///< class of the data set to its place in the model's bank, or -1
   std::vector<std::int32_t> rows, labels;  ///< test samples, unseen first, and their classes in the data set
   std::size_t unseen = 0;                  ///< how many of them are of unseen classes
   Matrix<float> prepared;                  ///< n x d features as the model prepares them
@@ -39,7 +40,7 @@ Json summary_json(const Model& model, const Dataset& data, const Evaluation& tes
 /// At most `most` points of the trade-off curve; the first, the last and the one in force at gamma are kept.
 Json curve_json(const Gzsl& gzsl, std::size_t most);
 Json per_class_json(const Evaluation& test, const Dataset& data);
-Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data);
+Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data, const RunSamples& samples);
 /// Null without gates.
 Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
 /// With the times of the SVR's passes, which are in run.json.
@@ -57,7 +58,7 @@ struct UnseenPlaces {
   Matrix<float> means;                ///< u x o, means of the mapped test samples
 };
 /// Nothing (u = 0) for models that do not compare class vectors by cosine.
-UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSamples& samples);
+UnseenPlaces unseen_places(const Model& model, const RunSamples& samples);
 
 /// Cosines of each mean with its own place and with the nearest places of other classes. Null for u = 0.
 Json places_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen);
