@@ -60,7 +60,7 @@ std::string heading(const BenchState& state, const Dataset& data) {
 
 void run_row(const Entry& entry, const BenchState& state, const Dataset& data, ThreadPool& pool, Context& context,
              BenchResults& results) {
-  RunEntry how{{context.common.seed, static_cast<std::uint64_t>(state.seeds)}, {}, {}, {}};
+  RunEntry how{context.common.seed, static_cast<std::uint64_t>(state.seeds), {}, {}, {}};
   how.message = [](const Error& error) { return error.message(flag_option); };
   how.before = [&](std::uint64_t seed) {
     report_message(context.progress, fmt::format("{}, seed {}", entry.label, seed));
@@ -257,7 +257,7 @@ Command bench_command() {
       print(bench_table_row(results.row()));
       failed += results.row().contains("error");
     }
-    auto cited = cited_rows(data, own);
+    auto cited = cited_rows(data.name, data.known_as, data.split.proposed_of, own);
     if (!state->reference) std::erase_if(cited, [](const CitedRow& row) { return !row.own; });
     print(cited_table_rows(cited));
     print(bench_uncertainty(results.json()["methods"]));

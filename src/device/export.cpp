@@ -17,7 +17,7 @@
 #include "data/feature_source.hpp"
 #include "data/sample_set.hpp"
 #include "device/device_recogniser.hpp"
-#include "eval/counts.hpp"
+#include "eval/metrics.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "train/fitter.hpp"

@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "data/sample_set.hpp"
-#include "eval/counts.hpp"
 #include "eval/metrics.hpp"
+#include "eval/score_source.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 
@@ -22,9 +22,8 @@ constexpr double kRange = 1e4;  ///< t stays within the largest spread of a row'
 
 constexpr double kNothing = -45;  ///< exp of it is below the rounding error of 1
 
-using RowVisitor = std::function<void(std::size_t i, std::span<const float> row)>;
-/// Visits all rows of scores in their order.
-using Rows = std::function<void(const RowVisitor&)>;
+/// Calls with every row of scores, in their order.
+using Rows = std::function<void(const std::function<void(std::size_t i, std::span<const float> row)>&)>;
 
 struct Slopes {
   double first = 0, second = 0;
@@ -87,45 +86,26 @@ double fit(const Rows& rows, std::size_t classes, std::span<const std::int32_t> 
 
 }  // namespace
 
-double fit_temperature(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                       std::span<const std::int32_t> candidates) {
-  check_label_count(scores.rows(), labels, "scores");
-  const auto rows = [&](const RowVisitor& visit) {
-    for (std::size_t i = 0; i < scores.rows(); ++i) visit(i, scores.row(i));
-  };
-  return fit(rows, scores.cols(), labels, candidates);
-}
-
-double fit_temperature(const GzslSources& sources, double gamma) {
-  const GzslSources::Side &unseen = sources.unseen, &seen = sources.seen;
-  check_label_count(unseen.scores.rows, unseen.labels, "unseen scores");
-  check_label_count(seen.scores.rows, seen.labels, "seen scores");
-  std::vector<float> calibrated(unseen.scores.classes);
-  const auto rows = [&](const RowVisitor& visit) {
+double fit_temperature(const ScoreSource& unseen, const ScoreSource& seen, const GzslLabels& given, double gamma) {
+  std::vector<float> calibrated(unseen.classes);
+  const Rows rows = [&](const auto& visit) {
     const auto visit_side = [&](const ScoreSource& side, std::size_t start) {
       side.visit([&](std::size_t first, MatrixView<const float> scores) {
         for (std::size_t r = 0; r < scores.rows(); ++r) {
           std::ranges::copy(scores.row(r), calibrated.begin());
-          for (const auto c : seen.classes) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
+          for (const auto c : given.seen.classes) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
           visit(start + first + r, calibrated);
         }
       });
     };
-    visit_side(unseen.scores, 0);
-    visit_side(seen.scores, unseen.scores.rows);
+    visit_side(unseen, 0);
+    visit_side(seen, unseen.rows);
   };
-  std::vector<std::int32_t> labels(unseen.labels.begin(), unseen.labels.end()),
-      candidates(seen.classes.begin(), seen.classes.end());
-  labels.insert(labels.end(), seen.labels.begin(), seen.labels.end());
-  candidates.insert(candidates.end(), unseen.classes.begin(), unseen.classes.end());
-  return fit(rows, unseen.scores.classes, labels, candidates);
-}
-
-double fit_temperature(const GzslScores& scores, double gamma) {
-  const auto& [unseen, seen] = scores;
-  const ScoreSource of_unseen = source_of(unseen.scores), of_seen = source_of(seen.scores);
-  return fit_temperature(GzslSources{{of_unseen, unseen.labels, unseen.classes}, {of_seen, seen.labels, seen.classes}},
-                         gamma);
+  std::vector<std::int32_t> labels(given.unseen.labels.begin(), given.unseen.labels.end()),
+      candidates(given.seen.classes.begin(), given.seen.classes.end());
+  labels.insert(labels.end(), given.seen.labels.begin(), given.seen.labels.end());
+  candidates.insert(candidates.end(), given.unseen.classes.begin(), given.unseen.classes.end());
+  return fit(rows, unseen.classes, labels, candidates);
 }
 
 // Gamma and temperature of a model from labelled samples.
@@ -154,15 +134,19 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
     refuse("labels", "samples of seen and of unseen classes",
            fmt::format("{} of seen and {} of unseen classes", seen.rows.size(), unseen.rows.size()));
   const PreparedClasses prepared = model.prepare_classes(pool);
+  const auto scores_of = [&](const Matrix<float>& rows) {
+    return kept({rows.rows(), classes,
+                 [&](const ScoreVisitor& visit) { model.visit_scores(rows.view(), prepared, pool, visit); }},
+                kKeptScores);
+  };
   const Matrix<float> unseen_rows = gather_rows(x, unseen.rows), seen_rows = gather_rows(x, seen.rows);
-  const ScoreSource of_unseen = kept(source_of(model, prepared, unseen_rows.view(), pool), kKeptScores),
-                    of_seen = kept(source_of(model, prepared, seen_rows.view(), pool), kKeptScores);
-  GzslCount count(classes, {{unseen.labels, unseen.classes}, {seen.labels, seen.classes}});
-  of_unseen.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
-  of_seen.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
+  const ScoreSource unseen_scores = scores_of(unseen_rows), seen_scores = scores_of(seen_rows);
+  const GzslLabels sides{{unseen.labels, unseen.classes}, {seen.labels, seen.classes}};
+  GzslCount count(classes, sides);
+  unseen_scores.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
+  seen_scores.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
   const double gamma = count.best_gamma();
-  model.temperature = fit_temperature(
-      GzslSources{{of_unseen, unseen.labels, unseen.classes}, {of_seen, seen.labels, seen.classes}}, gamma);
+  model.temperature = fit_temperature(unseen_scores, seen_scores, sides, gamma);
   model.gamma = gamma;
 }
 

@@ -7,113 +7,87 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
 
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "eval/confidence_count.hpp"
-#include "eval/counts.hpp"
-#include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/recogniser.hpp"
 #include "eval/score_source.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/field.hpp"
 
 namespace parsnets {
 
 namespace {
 
-/// Scores of rows in the data set's class order; classes the model does not have score lowest and are no candidates.
-void visit_ordered(const Recogniser& recogniser, const Dataset& data, std::span<const std::int32_t> rows,
-                   const std::vector<std::int32_t>& position, const ScoreVisitor& visit) {
-  if (rows.empty()) return;
-  recogniser.visit_scores(
-      gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
-        Matrix<float> ordered(scores.rows(), position.size());
-        for (std::size_t r = 0; r < scores.rows(); ++r)
-          for (std::size_t c = 0; c < position.size(); ++c)
-            ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
-        visit(first, ordered.view());
-      });
-}
+/// Scores of test samples in the data set's class order, by one process or by several together, all of which visit all
+/// rows. Classes the model does not have (position -1) score lowest and are no candidates.
+struct OrderedScores {
+  const Recogniser& recogniser;
+  const Dataset& data;
+  const std::vector<std::int32_t>& position;
+  Processes* processes;
+  ProgressObserver* progress;
 
-/// The same for a batch of which each process scores a part; all of them visit all rows.
-void visit_shared(const Recogniser& recogniser, Processes& processes, const Dataset& data,
-                  std::span<const std::int32_t> rows, const std::vector<std::int32_t>& position,
-                  const ScoreVisitor& visit) {
-  const Share own = processes.share(rows.size());
-  std::string bytes;
-  visit_ordered(recogniser, data, rows.subspan(own.first, own.count), position,
-                [&](std::size_t, MatrixView<const float> scores) {
-                  bytes.append(reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float));
-                });
-  std::size_t first = 0;
-  for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-    std::string part = rank == processes.rank() ? std::move(bytes) : std::string();
-    processes.broadcast(part, rank);
-    Matrix<float> scores(part.size() / sizeof(float) / position.size(), position.size());
-    if (part.empty()) continue;
-    std::memcpy(scores.data(), part.data(), part.size());
-    visit(first, scores.view());
-    first += scores.rows();
-  }
-}
-
-void visit_in_order(const Recogniser& recogniser, Processes* processes, const Dataset& data,
-                    std::span<const std::int32_t> rows, const std::vector<std::int32_t>& position,
-                    ProgressObserver* progress, const char* stage, const ScoreVisitor& visit) {
-  constexpr std::size_t kSharedScores = std::size_t{4} << 20;  // of one batch that goes to all processes
-  const bool shared = processes != nullptr && processes->size() > 1;
-  const std::size_t most =
-      shared ? std::clamp(kSharedScores / position.size(), processes->size(), kScoredRows) : kScoredRows;
-  for (std::size_t start = 0; start < rows.size(); start += most) {
-    report(progress, {stage, start, rows.size(), "samples"});
-    const auto batch = rows.subspan(start, std::min(most, rows.size() - start));
-    const auto take = [&](std::size_t first, MatrixView<const float> scores) { visit(start + first, scores); };
-    if (shared)
-      visit_shared(recogniser, *processes, data, batch, position, take);
-    else
-      visit_ordered(recogniser, data, batch, position, take);
-  }
-}
-
-/// Which class each sample was taken for, with gamma subtracted from the scores of seen classes.
-class ConfusionCount {
- public:
-  ConfusionCount(std::span<const std::int32_t> unseen, std::span<const std::int32_t> seen, double gamma)
-      : candidates_(unseen.begin(), unseen.end()), seen_(seen), gamma_(static_cast<float>(gamma)) {
-    // Unseen ones first: in a tie with a seen class evaluate_gzsl lets them win, too.
-    candidates_.insert(candidates_.end(), seen.begin(), seen.end());
-  }
-
-  void add(std::span<const std::int32_t> labels, MatrixView<const float> scores) {
-    for (std::size_t r = 0; r < scores.rows(); ++r) {
-      row_.assign(scores.row(r).begin(), scores.row(r).end());
-      for (const auto c : seen_) row_[static_cast<std::size_t>(c)] -= gamma_;
-      pairs_.emplace_back(labels[r], candidates_[best_place(row_, candidates_)]);
+  void visit(const std::vector<std::int32_t>& list, const char* stage, const ScoreVisitor& use) const {
+    constexpr std::size_t kSharedScores = std::size_t{4} << 20;  // of one batch that goes to all processes
+    const std::span<const std::int32_t> rows(list);
+    const bool shared = processes != nullptr && processes->size() > 1;
+    const std::size_t most =
+        shared ? std::clamp(kSharedScores / position.size(), processes->size(), kScoredRows) : kScoredRows;
+    for (std::size_t start = 0; start < rows.size(); start += most) {
+      report(progress, {stage, start, rows.size(), "samples"});
+      const auto batch = rows.subspan(start, std::min(most, rows.size() - start));
+      const auto take = [&](std::size_t first, MatrixView<const float> scores) { use(start + first, scores); };
+      if (shared)
+        visit_shared(batch, take);
+      else
+        visit_alone(batch, take);
     }
   }
 
-  std::vector<Confusion> result() {
-    std::ranges::sort(pairs_);
-    std::vector<Confusion> counts;
-    for (const auto& [label, predicted] : pairs_) {
-      if (counts.empty() || counts.back().label != label || counts.back().predicted != predicted)
-        counts.push_back({label, predicted, 0});
-      ++counts.back().samples;
-    }
-    return counts;
+  void visit_alone(std::span<const std::int32_t> rows, const ScoreVisitor& use) const {
+    if (rows.empty()) return;
+    recogniser.visit_scores(
+        gather_rows(data.features, rows).view(), [&](std::size_t first, MatrixView<const float> scores) {
+          Matrix<float> ordered(scores.rows(), position.size());
+          for (std::size_t r = 0; r < scores.rows(); ++r)
+            for (std::size_t c = 0; c < position.size(); ++c)
+              ordered(r, c) = position[c] < 0 ? -3e38f : scores(r, static_cast<std::size_t>(position[c]));
+          use(first, ordered.view());
+        });
   }
 
- private:
-  std::vector<std::int32_t> candidates_;
-  std::span<const std::int32_t> seen_;
-  float gamma_;
-  std::vector<float> row_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
+  void visit_shared(std::span<const std::int32_t> rows, const ScoreVisitor& use) const {
+    const Share own = processes->share(rows.size());
+    std::string bytes;
+    visit_alone(rows.subspan(own.first, own.count), [&](std::size_t, MatrixView<const float> scores) {
+      bytes.append(reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float));
+    });
+    std::size_t first = 0;
+    for (std::size_t rank = 0; rank < processes->size(); ++rank) {
+      std::string part = rank == processes->rank() ? std::move(bytes) : std::string();
+      processes->broadcast(part, rank);
+      Matrix<float> scores(part.size() / sizeof(float) / position.size(), position.size());
+      if (part.empty()) continue;
+      std::memcpy(scores.data(), part.data(), part.size());
+      use(first, scores.view());
+      first += scores.rows();
+    }
+  }
 };
+
+/// Pairs of a label and the class that was predicted, counted.
+std::vector<Confusion> counted(std::vector<std::pair<std::int32_t, std::int32_t>> pairs) {
+  std::ranges::sort(pairs);
+  std::vector<Confusion> counts;
+  for (const auto& [label, predicted] : pairs) {
+    if (counts.empty() || counts.back().label != label || counts.back().predicted != predicted)
+      counts.push_back({label, predicted, 0});
+    ++counts.back().samples;
+  }
+  return counts;
+}
 
 /// The data set's classes as a ranking compares all that the model has, and their thresholds of prediction sets.
 struct OrderedClasses {
@@ -148,14 +122,7 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
                     std::span<const double> coverages) {
   if (data.split.test_unseen.empty())
     throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none", "check the split"});
-  std::unordered_map<std::string_view, std::int32_t> places;
-  for (std::size_t c = 0; c < recogniser.names.size(); ++c)
-    places.emplace(recogniser.names[c], static_cast<std::int32_t>(c));
-  std::vector<std::int32_t> position;
-  for (const auto& name : data.class_names) {
-    const auto found = places.find(name);
-    position.push_back(found == places.end() ? -1 : found->second);
-  }
+  const std::vector<std::int32_t> position = bank_places(recogniser.names, data);
   // Which classes count as seen is what the model was trained on, not what this split says.
   std::vector<std::int32_t> seen;
   for (std::size_t c = 0; c < position.size(); ++c)
@@ -164,12 +131,10 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
   const auto unseen = data.unseen_classes();
   for (const auto c : unseen) {
     if (position[static_cast<std::size_t>(c)] < 0)
-      throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
-                           "a class of the model", "none of that name", "add the class to the model"});
+      refuse_class(data, c, "a class of the model", "none of that name", "add the class to the model");
     if (std::binary_search(seen.begin(), seen.end(), c))
-      throw Error(BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'",
-                           "an unseen class", "one that the model was trained on",
-                           "evaluate on the split it was trained with"});
+      refuse_class(data, c, "an unseen class", "one that the model was trained on",
+                   "evaluate on the split it was trained with");
   }
   for (const auto* list : {&data.split.test_unseen, &data.split.test_seen})
     check_finite_rows(data.features, *list, features_source(data));
@@ -186,26 +151,36 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
   result.has_gzsl = !data.split.test_seen.empty();
   std::optional<GzslCount> gzsl;
   if (result.has_gzsl) gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, unseen}, {seen_labels, seen}});
-  ConfusionCount confusion(unseen, seen, recogniser.gamma);
   const OrderedClasses ordered = ordered_classes(recogniser, position, coverages);
   ConfidenceCount unseen_confidences(ordered.ranking, ordered.thresholds),
       seen_confidences(ordered.ranking, ordered.thresholds);
-  visit_in_order(recogniser, processes, data, data.split.test_unseen, position, progress, "score unseen",
-                 [&](std::size_t first, MatrixView<const float> scores) {
-                   zsl.add(first, scores);
-                   unseen_confidences.add(std::span(unseen_labels).subspan(first), scores);
-                   if (!gzsl) return;
-                   gzsl->add_unseen(first, scores);
-                   confusion.add(std::span(unseen_labels).subspan(first), scores);
-                 });
+  std::vector<std::int32_t> candidates = unseen;  // first: in a tie with a seen class GzslCount lets them win, too
+  candidates.insert(candidates.end(), seen.begin(), seen.end());
+  std::vector<std::pair<std::int32_t, std::int32_t>> confusion;
+  const auto confuse = [&](std::span<const std::int32_t> labels, MatrixView<const float> scores) {
+    for (std::size_t r = 0; r < scores.rows(); ++r) {
+      std::vector<float> row(scores.row(r).begin(), scores.row(r).end());
+      for (const auto c : seen) row[static_cast<std::size_t>(c)] -= static_cast<float>(recogniser.gamma);
+      confusion.emplace_back(labels[r], candidates[best_place(row, candidates)]);
+    }
+  };
+  const OrderedScores all{recogniser, data, position, processes, progress};
+  all.visit(data.split.test_unseen, "score unseen", [&](std::size_t first, MatrixView<const float> scores) {
+    const auto labels = std::span(unseen_labels).subspan(first);
+    zsl.add(first, scores);
+    unseen_confidences.add(labels, scores);
+    if (!gzsl) return;
+    gzsl->add_unseen(first, scores);
+    confuse(labels, scores);
+  });
   result.zsl = zsl.result();
   details->correct.zsl = zsl.correct();
-  visit_in_order(recogniser, processes, data, data.split.test_seen, position, progress, "score seen",
-                 [&](std::size_t first, MatrixView<const float> scores) {
-                   gzsl->add_seen(first, scores);
-                   seen_confidences.add(std::span(seen_labels).subspan(first), scores);
-                   confusion.add(std::span(seen_labels).subspan(first), scores);
-                 });
+  all.visit(data.split.test_seen, "score seen", [&](std::size_t first, MatrixView<const float> scores) {
+    const auto labels = std::span(seen_labels).subspan(first);
+    gzsl->add_seen(first, scores);
+    seen_confidences.add(labels, scores);
+    confuse(labels, scores);
+  });
   details->unseen_reliability = unseen_confidences.reliability();
   details->seen_reliability = seen_confidences.reliability();
   for (std::size_t k = 0; k < ordered.thresholds.size(); ++k)
@@ -214,21 +189,17 @@ Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressO
   result.gzsl = gzsl->at(recogniser.gamma);
   details->correct.unseen = gzsl->correct_unseen(recogniser.gamma);
   details->correct.seen = gzsl->correct_seen(recogniser.gamma);
-  details->confusion = confusion.result();
+  details->confusion = counted(std::move(confusion));
   return result;
 }
 
 Evaluation evaluate(const Model& model, const Dataset& data, ThreadPool& pool, ProgressObserver* progress,
                     bool allow_trained_samples, Processes* processes, std::span<const double> coverages) {
-  check_source(model, data);
-  check_semantics(model, data);
-  const auto trained_samples = check_trained_samples(model, data, allow_trained_samples);
-  Evaluation result = evaluate(recogniser_of(model, pool), data, progress, processes, coverages);
+  const auto trained_samples = check_test_data(model, data, allow_trained_samples);
+  const std::shared_ptr<const Model> borrowed(std::shared_ptr<void>(), &model);
+  Evaluation result = evaluate(recogniser_of(borrowed, pool), data, progress, processes, coverages);
   result.trained_samples = trained_samples;
-  if (is_adapted(model))
-    result.warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");
-  if (std::ranges::any_of(model.classes.taught.samples, [](float n) { return n > 0; }))
-    result.warnings.push_back("the model has been taught examples: these are not zero-shot results");
+  warn_of_learning(model, result.warnings);
   return result;
 }
 

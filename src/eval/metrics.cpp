@@ -9,7 +9,6 @@
 #include <limits>
 #include <numbers>
 
-#include "eval/counts.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -31,12 +30,6 @@ std::vector<std::int32_t> places_of(std::span<const std::int32_t> candidates, st
     place = static_cast<std::int32_t>(k);
   }
   return places;
-}
-
-void check_label_count(std::size_t rows, std::span<const std::int32_t> labels, const std::string& what) {
-  if (labels.size() != rows)
-    throw Error(BadInput{what, "labels", fmt::format("one per row of scores, {}", rows),
-                         fmt::format("{}", labels.size()), "pass the labels of the same samples"});
 }
 
 void check_finite_scores(MatrixView<const float> scores, std::span<const std::int32_t> candidates,
@@ -68,7 +61,33 @@ std::vector<std::size_t> places_of_labels(std::span<const std::int32_t> labels, 
   return found;
 }
 
-// Accuracy among candidate classes, and the table of which class was taken for which.
+namespace {
+
+using Counts = std::vector<std::size_t>;
+
+/// Of the classes that have samples.
+std::vector<ClassAccuracy> per_class(std::span<const std::int32_t> classes, const Counts& samples,
+                                     const Counts& right) {
+  std::vector<ClassAccuracy> found;
+  for (std::size_t k = 0; k < classes.size(); ++k)
+    if (samples[k] > 0)
+      found.push_back(
+          {classes[k], samples[k], 100.0 * static_cast<double>(right[k]) / static_cast<double>(samples[k])});
+  return found;
+}
+
+double mean_over_classes(const Counts& samples, const Counts& right) {
+  double sum = 0;
+  std::size_t occurring = 0;
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    if (samples[k] == 0) continue;
+    sum += 100.0 * static_cast<double>(right[k]) / static_cast<double>(samples[k]);
+    ++occurring;
+  }
+  return sum / static_cast<double>(occurring);
+}
+
+}  // namespace
 
 AccuracyCount::AccuracyCount(std::size_t classes, std::span<const std::int32_t> labels,
                              std::span<const std::int32_t> candidates)
@@ -92,53 +111,20 @@ void AccuracyCount::add(std::size_t first, MatrixView<const float> scores) {
     }
     ++samples_[truth];
     right_[truth] += ahead == 0;
-    first_ += ahead == 0;
     correct_[first + i] = ahead == 0;
     among_five_ += ahead < 5;
   }
 }
 
 Accuracy AccuracyCount::result() const {
-  Accuracy result;
-  for (std::size_t k = 0; k < candidates_.size(); ++k) {
-    if (samples_[k] == 0) continue;
-    const double top1 = 100.0 * static_cast<double>(right_[k]) / static_cast<double>(samples_[k]);
-    result.classes.push_back({candidates_[k], samples_[k], top1});
-    result.top1_per_class += top1;
-  }
-  const auto n = static_cast<double>(labels_.size());
-  result.top1_per_class /= static_cast<double>(result.classes.size());
-  result.top1 = 100.0 * static_cast<double>(first_) / n;
-  result.top5 = 100.0 * static_cast<double>(among_five_) / n;
-  return result;
+  const auto percent = [&](auto count) {
+    return 100.0 * static_cast<double>(count) / static_cast<double>(labels_.size());
+  };
+  return {mean_over_classes(samples_, right_), percent(std::ranges::count(correct_, 1)), percent(among_five_),
+          per_class(candidates_, samples_, right_)};
 }
 
-Accuracy accuracy_among(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                        std::span<const std::int32_t> candidates) {
-  check_label_count(scores.rows(), labels, "scores");
-  AccuracyCount count(scores.cols(), labels, candidates);
-  count.add(0, scores);
-  return count.result();
-}
-
-Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                                       std::span<const std::int32_t> candidates, std::size_t classes) {
-  places_of(candidates, std::min(classes, scores.cols()), "candidate classes");
-  check_label_count(scores.rows(), labels, "scores");
-  check_finite_scores(scores, candidates, "scores");
-  Matrix<std::uint32_t> counts(classes, classes, 0);
-  for (std::size_t i = 0; i < scores.rows(); ++i) {
-    if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)
-      throw Error(BadInput{"scores", fmt::format("label {}", i), fmt::format("a class index below {}", classes),
-                           fmt::format("{}", labels[i]), "pass the number of all classes"});
-    const auto predicted = candidates[best_place(scores.row(i), candidates)];
-    ++counts(static_cast<std::size_t>(labels[i]), static_cast<std::size_t>(predicted));
-  }
-  return counts;
-}
-
-// Generalised zero-shot evaluation with calibrated stacking (Chao et al., ECCV 2016): with f the scores, S the seen and
-// U the unseen classes,
+// With f the scores, S the seen and U the unseen classes,
 //   prediction(x; γ) = argmax over c in S ∪ U of f_c(x) − γ [c in S].
 // A sample is decided by its best seen score s and its best unseen score u alone: seen wins iff s − u > γ, so a tie
 // goes to the unseen class. As γ rises each sample moves from its best seen to its best unseen class once, at t = s −
@@ -146,24 +132,6 @@ Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span
 // class is its label; all others are wrong at every γ. So sorting the t of the samples that can be right gives the
 // whole curve of per-class accuracies U(γ), rising from 0, and S(γ), falling to 0, and
 //   AUSUC = Σ_k (U_{k+1} − U_k) (S_k + S_{k+1}) / 2.
-
-namespace {
-
-/// The count of scores that are there as a whole.
-GzslCount count_of(const GzslScores& scores) {
-  const auto& [unseen, seen] = scores;
-  if (unseen.scores.cols() != seen.scores.cols())
-    throw Error(BadInput{"seen scores", "columns", std::to_string(unseen.scores.cols()) + ", as in the unseen scores",
-                         std::to_string(seen.scores.cols()), "score both with the same classes"});
-  check_label_count(unseen.scores.rows(), unseen.labels, "unseen scores");
-  check_label_count(seen.scores.rows(), seen.labels, "seen scores");
-  GzslCount count(unseen.scores.cols(), {{unseen.labels, unseen.classes}, {seen.labels, seen.classes}});
-  count.add_unseen(0, unseen.scores);
-  count.add_seen(0, seen.scores);
-  return count;
-}
-
-}  // namespace
 
 GzslCount::GzslCount(std::size_t classes, const GzslLabels& labels) {
   const auto& [unseen, seen] = labels;
@@ -173,23 +141,15 @@ GzslCount::GzslCount(std::size_t classes, const GzslLabels& labels) {
     if (unseen_places[static_cast<std::size_t>(c)] >= 0)
       throw Error(BadInput{"seen classes", "", "no class that is also unseen", "class " + std::to_string(c),
                            "a class is either seen or unseen; correct the split"});
-  unseen_ = {"unseen scores",
-             unseen.labels,
-             unseen.classes,
-             places_of_labels(unseen.labels, unseen_places, "unseen scores"),
-             Counts(unseen.classes.size(), 0),
-             {}};
-  seen_ = {"seen scores",
-           seen.labels,
-           seen.classes,
-           places_of_labels(seen.labels, seen_places, "seen scores"),
-           Counts(seen.classes.size(), 0),
-           {}};
+  unseen_ = {false, unseen.labels, unseen.classes, places_of_labels(unseen.labels, unseen_places, "unseen scores"),
+             Counts(unseen.classes.size(), 0)};
+  seen_ = {true, seen.labels, seen.classes, places_of_labels(seen.labels, seen_places, "seen scores"),
+           Counts(seen.classes.size(), 0)};
 }
 
-void GzslCount::add(Side& own, const Side& other, bool own_is_seen, std::size_t first, MatrixView<const float> scores) {
-  check_finite_scores(scores, own.classes, own.what, first);
-  check_finite_scores(scores, other.classes, own.what, first);
+void GzslCount::add(Side& own, const Side& other, std::size_t first, MatrixView<const float> scores) {
+  for (const Side* side : {&std::as_const(own), &other})
+    check_finite_scores(scores, side->classes, own.is_seen ? "seen scores" : "unseen scores", first);
   for (std::size_t i = 0; i < scores.rows(); ++i) {
     const std::size_t truth = own.truth[first + i];
     ++own.samples[truth];
@@ -198,52 +158,25 @@ void GzslCount::add(Side& own, const Side& other, bool own_is_seen, std::size_t 
     if (best != truth) continue;
     const double mine = row[static_cast<std::size_t>(own.classes[best])];
     const double theirs = row[static_cast<std::size_t>(other.classes[best_place(row, other.classes)])];
-    own.flips.push_back({own_is_seen ? mine - theirs : theirs - mine, static_cast<std::uint32_t>(best),
+    own.flips.push_back({own.is_seen ? mine - theirs : theirs - mine, static_cast<std::uint32_t>(best),
                          static_cast<std::uint32_t>(first + i)});
   }
 }
 
-void GzslCount::add_unseen(std::size_t first, MatrixView<const float> scores) {
-  add(unseen_, seen_, false, first, scores);
-}
-
-void GzslCount::add_seen(std::size_t first, MatrixView<const float> scores) {
-  add(seen_, unseen_, true, first, scores);
-}
-
-std::vector<GzslCount::Flip> GzslCount::by_gamma(const Side& side) {
-  auto flips = side.flips;
-  std::sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return a.gamma < b.gamma; });
-  return flips;
-}
-
-std::vector<ClassAccuracy> GzslCount::per_class(const Side& side, const Counts& right) {
-  std::vector<ClassAccuracy> classes;
-  for (std::size_t k = 0; k < side.classes.size(); ++k)
-    if (side.samples[k] > 0)
-      classes.push_back({side.classes[k], side.samples[k],
-                         100.0 * static_cast<double>(right[k]) / static_cast<double>(side.samples[k])});
-  return classes;
-}
-
-/// Summed anew at every point of the curve, so that a point equals the direct evaluation at its gamma to the last bit.
-double GzslCount::mean_over_classes(const Side& side, const Counts& right) {
-  double sum = 0;
-  std::size_t occurring = 0;
-  for (std::size_t k = 0; k < side.classes.size(); ++k) {
-    if (side.samples[k] == 0) continue;
-    sum += 100.0 * static_cast<double>(right[k]) / static_cast<double>(side.samples[k]);
-    ++occurring;
-  }
-  return sum / static_cast<double>(occurring);
+std::vector<std::uint8_t> GzslCount::correct(const Side& side, double gamma) {
+  std::vector<std::uint8_t> correct(side.labels.size(), 0);
+  for (const Flip& flip : side.flips) correct[flip.sample] = (gamma < flip.gamma) == side.is_seen;
+  return correct;
 }
 
 std::vector<TradeOff> GzslCount::curve() const {
-  const auto up = by_gamma(unseen_), down = by_gamma(seen_);
+  auto up = unseen_.flips, down = seen_.flips;
+  for (auto* flips : {&up, &down})
+    std::sort(flips->begin(), flips->end(), [](const Flip& a, const Flip& b) { return a.gamma < b.gamma; });
   Counts right_unseen(unseen_.classes.size(), 0), right_seen(seen_.classes.size(), 0);
   for (const Flip& flip : down) ++right_seen[flip.place];
 
-  std::vector<TradeOff> curve{{0, 0, mean_over_classes(seen_, right_seen)}};
+  std::vector<TradeOff> curve{{0, 0, mean_over_classes(seen_.samples, right_seen)}};
   std::size_t i = 0, j = 0;
   while (i < up.size() || j < down.size()) {
     TradeOff point = curve.back();
@@ -251,8 +184,9 @@ std::vector<TradeOff> GzslCount::curve() const {
     const std::size_t i_before = i, j_before = j;
     for (; i < up.size() && up[i].gamma == point.gamma; ++i) ++right_unseen[up[i].place];
     for (; j < down.size() && down[j].gamma == point.gamma; ++j) --right_seen[down[j].place];
-    if (i > i_before) point.u = mean_over_classes(unseen_, right_unseen);
-    if (j > j_before) point.s = mean_over_classes(seen_, right_seen);
+    // Summed anew at every point, so that it equals the direct evaluation at its gamma to the last bit.
+    if (i > i_before) point.u = mean_over_classes(unseen_.samples, right_unseen);
+    if (j > j_before) point.s = mean_over_classes(seen_.samples, right_seen);
     curve.push_back(point);
   }
   // The first point holds for every gamma below the second; a finite one of them keeps reports free of infinities.
@@ -262,35 +196,23 @@ std::vector<TradeOff> GzslCount::curve() const {
 
 Gzsl GzslCount::at(double gamma) const {
   if (std::isnan(gamma)) throw Error(ErrorCode::usage, "gamma: expected a number, found nan; use 0 for no calibration");
-  Counts right_unseen(unseen_.classes.size(), 0), right_seen(seen_.classes.size(), 0);
-  for (const Flip& flip : unseen_.flips) right_unseen[flip.place] += gamma >= flip.gamma;
-  for (const Flip& flip : seen_.flips) right_seen[flip.place] += gamma < flip.gamma;
-
   Gzsl result;
   result.gamma = gamma;
-  result.u = mean_over_classes(unseen_, right_unseen);
-  result.s = mean_over_classes(seen_, right_seen);
+  const auto count = [&](const Side& side, double& mean, std::vector<ClassAccuracy>& classes) {
+    Counts right(side.classes.size(), 0);
+    for (const Flip& flip : side.flips) right[flip.place] += (gamma < flip.gamma) == side.is_seen;
+    mean = mean_over_classes(side.samples, right);
+    classes = per_class(side.classes, side.samples, right);
+  };
+  count(unseen_, result.u, result.unseen_classes);
+  count(seen_, result.s, result.seen_classes);
   result.h = harmonic_mean(result.u, result.s);
-  result.unseen_classes = per_class(unseen_, right_unseen);
-  result.seen_classes = per_class(seen_, right_seen);
   result.curve = curve();
   for (std::size_t k = 1; k < result.curve.size(); ++k) {
     const TradeOff &a = result.curve[k - 1], &b = result.curve[k];
     result.ausuc += (b.u - a.u) * (a.s + b.s) / 200;
   }
   return result;
-}
-
-std::vector<std::uint8_t> GzslCount::correct_unseen(double gamma) const {
-  std::vector<std::uint8_t> correct(unseen_.labels.size(), 0);
-  for (const Flip& flip : unseen_.flips) correct[flip.sample] = gamma >= flip.gamma;
-  return correct;
-}
-
-std::vector<std::uint8_t> GzslCount::correct_seen(double gamma) const {
-  std::vector<std::uint8_t> correct(seen_.labels.size(), 0);
-  for (const Flip& flip : seen_.flips) correct[flip.sample] = gamma < flip.gamma;
-  return correct;
 }
 
 double GzslCount::best_gamma() const {
@@ -307,10 +229,6 @@ double GzslCount::best_gamma() const {
   }
   return best;
 }
-
-Gzsl evaluate_gzsl(const GzslScores& scores, double gamma) { return count_of(scores).at(gamma); }
-
-double best_gamma(const GzslScores& scores) { return count_of(scores).best_gamma(); }
 
 // The confidence interval of a mean by Student's t. The quantile is computed here because the standard library has no
 // Student distribution; for whole degrees of freedom ν its distribution is a finite sum (Abramowitz & Stegun 26.7.3-4),

@@ -1,8 +1,8 @@
 #pragma once
-// Metrics of zero-shot learning, computed from scores. All accuracies are in percent.
+// Metrics of zero-shot learning, counted from scores that come some rows at a time. All accuracies are in percent.
 // Scores are n x C, one column per class of the bank; lists of classes hold column indices. Bad_input is thrown unless
-// candidates are at least one, in range and distinct, their scores finite, the labels one per row and (except in
-// confusion_matrix) at least one and all among the candidates.
+// candidates are at least one, in range and distinct, their scores finite, and the labels at least one and all among
+// the candidates. Counts refer to the labels and lists of classes that they are given; labels are one per row.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,45 +15,77 @@
 
 namespace parsnets {
 
-/// Accuracy of scores. Only `candidates` compete. Ties go to the earlier candidate.
-Accuracy accuracy_among(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                        std::span<const std::int32_t> candidates);
+struct ScoreSource;  // eval/score_source.hpp
 
-/// Scores of test samples of unseen and of seen classes, for generalised zero-shot evaluation.
-struct GzslScores {
-  /// The samples of the unseen or of the seen classes.
+/// Accuracy of scores. Only `candidates` compete. Ties go to the earlier candidate.
+class AccuracyCount {
+ public:
+  AccuracyCount(std::size_t classes, std::span<const std::int32_t> labels, std::span<const std::int32_t> candidates);
+  /// Scores of the samples from `first` on.
+  void add(std::size_t first, MatrixView<const float> scores);
+  Accuracy result() const;
+  const std::vector<std::uint8_t>& correct() const { return correct_; }  ///< per label; 1: its class came first
+
+ private:
+  std::span<const std::int32_t> labels_, candidates_;
+  std::vector<std::uint8_t> correct_;
+  std::vector<std::size_t> truth_, samples_, right_;
+  std::size_t among_five_ = 0;
+};
+
+/// Test samples of unseen and of seen classes, for generalised zero-shot evaluation.
+struct GzslLabels {
   struct Side {
-    MatrixView<const float> scores;         ///< n x C; higher is better
     std::span<const std::int32_t> labels;   ///< n, each among `classes`
     std::span<const std::int32_t> classes;  ///< that compete on this side; none is on both
   };
-  Side unseen, seen;  ///< with the same C
+  Side unseen, seen;
 };
 
 /// Generalised zero-shot evaluation with calibrated stacking (Chao et al., ECCV 2016): a seen class is predicted iff
 /// the best seen score − the best unseen score > gamma, so such ties go to the unseen class; within each list, to the
 /// earlier class. The curve is exact: every gamma at which a prediction changes is visited once, and the area is the
 /// trapezoid sum over its points. A class on both sides is bad_input, a gamma that is nan usage.
-Gzsl evaluate_gzsl(const GzslScores& scores, double gamma);
+class GzslCount {
+ public:
+  GzslCount(std::size_t classes, const GzslLabels& labels);
+  void add_unseen(std::size_t first, MatrixView<const float> scores) { add(unseen_, seen_, first, scores); }
+  void add_seen(std::size_t first, MatrixView<const float> scores) { add(seen_, unseen_, first, scores); }
+  /// The gamma with the largest harmonic mean on these (validation) scores: the middle of the best interval, of several
+  /// equally good ones the widest, then the lowest. 0 if no gamma gets the harmonic mean above 0.
+  double best_gamma() const;
+  Gzsl at(double gamma) const;
+  /// Per label; 1: at() counts the sample as right.
+  std::vector<std::uint8_t> correct_unseen(double gamma) const { return correct(unseen_, gamma); }
+  std::vector<std::uint8_t> correct_seen(double gamma) const { return correct(seen_, gamma); }
 
-/// The gamma with the largest harmonic mean on the given (validation) scores: the middle of the best interval, of
-/// several equally good ones the widest, then the lowest. 0 if no gamma gets the harmonic mean above 0. Errors as
-/// above.
-double best_gamma(const GzslScores& scores);
+ private:
+  struct Flip {
+    double gamma = 0;          ///< where the sample's prediction changes side
+    std::uint32_t place = 0;   ///< its class
+    std::uint32_t sample = 0;  ///< its label's place
+  };
+  /// The test samples of the unseen (or of the seen) classes.
+  struct Side {
+    bool is_seen;
+    std::span<const std::int32_t> labels, classes;
+    std::vector<std::size_t> truth;    ///< per sample, the place of its class
+    std::vector<std::size_t> samples;  ///< per class
+    std::vector<Flip> flips = {};      ///< of the samples that can be right
+  };
 
-/// The temperature t > 0 that minimises the mean of −log softmax(scores / t)[label] over `candidates`, to about 12
-/// digits. Where the minimum lies at 0 or infinity (all labels on top, or scores no better than chance) it is 1e-4 or
-/// 1e4 times the largest spread of scores in a row; 1 if all scores of each row are equal.
-double fit_temperature(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                       std::span<const std::int32_t> candidates);
+  static void add(Side& own, const Side& other, std::size_t first, MatrixView<const float> scores);
+  static std::vector<std::uint8_t> correct(const Side& side, double gamma);
+  std::vector<TradeOff> curve() const;
 
-/// The same over all classes, with gamma applied to the scores of the seen ones: just what confidences are made from.
-double fit_temperature(const GzslScores& scores, double gamma);
+  Side unseen_, seen_;
+};
 
-/// `classes` x `classes` counts: row = label (any below `classes`), column = prediction among `candidates`, ties to the
-/// earlier.
-Matrix<std::uint32_t> confusion_matrix(MatrixView<const float> scores, std::span<const std::int32_t> labels,
-                                       std::span<const std::int32_t> candidates, std::size_t classes);
+/// The temperature t > 0 that minimises the mean of −log softmax(scores / t)[label] over all classes, with gamma
+/// applied to the scores of the seen ones: just what confidences are made from. To about 12 digits. Where the minimum
+/// lies at 0 or infinity (all labels on top, or scores no better than chance) it is 1e-4 or 1e4 times the largest
+/// spread of scores in a row; 1 if all scores of each row are equal. Visits the scores some dozens of times.
+double fit_temperature(const ScoreSource& unseen, const ScoreSource& seen, const GzslLabels& labels, double gamma);
 
 /// How many test samples of class `label` were taken for class `predicted`; both are places in the data set's classes.
 struct Confusion {
@@ -129,9 +161,6 @@ inline double harmonic_mean(double u, double s) { return u + s > 0 ? 2 * u * s /
 /// least one candidate, each below `classes` and listed once.
 std::vector<std::int32_t> places_of(std::span<const std::int32_t> candidates, std::size_t classes,
                                     const std::string& what);
-
-/// Throws bad_input, naming `what`, unless there is one label per row of scores.
-void check_label_count(std::size_t rows, std::span<const std::int32_t> labels, const std::string& what);
 
 /// Throws bad_input, naming `what`, unless every candidate's score is finite. `first`: the number of the first row.
 void check_finite_scores(MatrixView<const float> scores, std::span<const std::int32_t> candidates,

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <unordered_map>
 
 #include "data/feature_source.hpp"
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
 
 namespace parsnets {
 
@@ -32,8 +35,7 @@ bool proportional(std::span<const float> a, std::span<const float> b, double& fa
   return true;
 }
 
-}  // namespace
-
+/// Nothing when the record of an older model file tells only that the lists of training samples differ.
 std::optional<std::size_t> count_trained_samples(const Model& model, const Dataset& data) {
   const DataProvenance& record = model.record.data;
   if (const auto trained = samples_from_hex(record.trained_samples); !trained.empty()) {
@@ -50,9 +52,35 @@ std::optional<std::size_t> count_trained_samples(const Model& model, const Datas
   return tested(trainval, data.split);
 }
 
-std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool allowed) {
+void check_semantics(const Model& model, const Dataset& data) {
+  const std::string& trained = model.record.data.semantics;
+  const auto& values = data.semantics.values;
+  const bool same_size = values.cols() == model.attributes();
+  if (trained.empty() || (trained == data.semantics.name && same_size)) return;
+  double factor = 0;  // the same for all classes: 0 to 100 in one place may be 0 to 1 in another
+  const auto places = bank_places(model.classes.names, data);
+  for (std::size_t c = 0; c < data.classes(); ++c) {
+    const auto place = static_cast<std::size_t>(places[c]);
+    if (places[c] < 0 || !model.classes.seen[place]) continue;  // unseen ones come and go with 'classes add'
+    if (same_size && proportional(values.row(c), model.classes.semantics.row(place), factor)) continue;
+    throw Error(BadInput{data.name, "semantics",
+                         fmt::format("those of the model, '{}' ({} attributes)", trained, model.attributes()),
+                         fmt::format("'{}' ({} attributes)", data.semantics.name, values.cols()),
+                         "load the data set with the semantics of training (" + option_name("semantics") + ")"});
+  }
+}
+
+}  // namespace
+
+void check_source(const Model& model, const Dataset& data) {
+  require_same_source(model.record.data.source, data.source, features_source(data));
+}
+
+std::int64_t check_test_data(const Model& model, const Dataset& data, bool allow_trained_samples) {
+  check_source(model, data);
+  check_semantics(model, data);
   const auto count = count_trained_samples(model, data);
-  if (!allowed && count != std::size_t{0}) {
+  if (!allow_trained_samples && count != std::size_t{0}) {
     const std::size_t tests = data.split.test_seen.size() + data.split.test_unseen.size();
     const std::string found =
         count ? fmt::format("{} of {} that it was trained on", *count, tests)
@@ -65,28 +93,24 @@ std::int64_t check_trained_samples(const Model& model, const Dataset& data, bool
   return count ? static_cast<std::int64_t>(*count) : -1;
 }
 
-void check_source(const Model& model, const Dataset& data) {
-  require_same_source(model.record.data.source, data.source,
-                      data.features_file.empty() ? data.name : data.features_file);
+std::vector<std::int32_t> bank_places(const std::vector<std::string>& names, const Dataset& data) {
+  std::unordered_map<std::string_view, std::int32_t> place;
+  for (std::size_t c = 0; c < names.size(); ++c) place.emplace(names[c], static_cast<std::int32_t>(c));
+  std::vector<std::int32_t> places;
+  for (const auto& name : data.class_names) places.push_back(place.contains(name) ? place[name] : -1);
+  return places;
 }
 
-void check_semantics(const Model& model, const Dataset& data) {
-  const std::string& trained = model.record.data.semantics;
-  const auto& values = data.semantics.values;
-  const bool same_size = values.cols() == model.attributes();
-  if (trained.empty() || (trained == data.semantics.name && same_size)) return;
-  double factor = 0;  // the same for all classes: 0 to 100 in one place may be 0 to 1 in another
-  for (std::size_t c = 0; c < data.classes(); ++c) {
-    const auto name = std::ranges::find(model.classes.names, data.class_names[c]);
-    if (name == model.classes.names.end()) continue;
-    const auto place = static_cast<std::size_t>(name - model.classes.names.begin());
-    if (!model.classes.seen[place]) continue;  // unseen ones come and go with 'classes add'
-    if (same_size && proportional(values.row(c), model.classes.semantics.row(place), factor)) continue;
-    throw Error(BadInput{data.name, "semantics",
-                         fmt::format("those of the model, '{}' ({} attributes)", trained, model.attributes()),
-                         fmt::format("'{}' ({} attributes)", data.semantics.name, values.cols()),
-                         "load the data set with the semantics of training (" + option_name("semantics") + ")"});
-  }
+void refuse_class(const Dataset& data, std::int32_t c, const std::string& expected, const std::string& found,
+                  const std::string& advice) {
+  throw Error(
+      BadInput{data.name, "class '" + data.class_names[static_cast<std::size_t>(c)] + "'", expected, found, advice});
+}
+
+void warn_of_learning(const Model& model, std::vector<std::string>& warnings) {
+  if (is_adapted(model))
+    warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");
+  if (is_taught(model)) warnings.push_back("the model has been taught examples: these are not zero-shot results");
 }
 
 }  // namespace parsnets

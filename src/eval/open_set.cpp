@@ -8,20 +8,15 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "base/rng.hpp"
 #include "base/row_blocks.hpp"
-#include "base/scratch_file.hpp"
 #include "base/text.hpp"
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/score_source.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/field.hpp"
 #include "parsnets/predictor.hpp"
 
 namespace parsnets {
@@ -38,14 +33,7 @@ void check(const Model& model, const Dataset& data, const OpenSetEvaluationOptio
                 fmt::format("open-set recognition: expected a model that rejects unknown samples; calibrate it ({})",
                             option_name("false-accept")));
   if (options.inputs < 1) throw Error(ErrorCode::usage, "open-set recognition: expected at least 1 input of each kind");
-  check_source(model, data);
-  check_semantics(model, data);
-  check_trained_samples(model, data, false);
-}
-
-[[noreturn]] void refuse_class(const Dataset& data, std::int32_t c, const char* expected, const char* found,
-                               const std::string& advice) {
-  throw Error(BadInput{data.name, "class '" + data.class_names[at(c)] + "'", expected, found, advice});
+  check_test_data(model, data);
 }
 
 /// The classes of a data set as a model knows them.
@@ -57,14 +45,8 @@ struct Known {
 };
 
 Known known_classes(const Model& model, const Dataset& data) {
-  std::unordered_map<std::string_view, std::int32_t> places;
-  for (std::size_t c = 0; c < model.classes.names.size(); ++c)
-    places.emplace(model.classes.names[c], static_cast<std::int32_t>(c));
   Known known;
-  for (const auto& name : data.class_names) {
-    const auto found = places.find(name);
-    known.place.push_back(found == places.end() ? -1 : found->second);
-  }
+  known.place = bank_places(model.classes.names, data);
   for (const auto c : data.unseen_classes()) {
     if (known.place[at(c)] < 0) continue;
     if (model.classes.seen[at(known.place[at(c)])])
@@ -77,13 +59,10 @@ Known known_classes(const Model& model, const Dataset& data) {
       refuse_class(data, c, "a class that the model was trained on", "none of that name",
                    "evaluate on the split it was trained with");
   const auto trained = data.seen_classes();
-  std::vector<std::uint8_t> counts(data.classes(), 0);
-  for (std::size_t c = 0; c < counts.size(); ++c)
-    counts[c] = known.place[c] < 0 && !std::ranges::binary_search(trained, static_cast<std::int32_t>(c));
   for (std::size_t row = 0; row < data.samples(); ++row)
-    if (counts[at(data.labels[row])]) {
+    if (const auto c = data.labels[row]; known.place[at(c)] < 0 && !std::ranges::binary_search(trained, c)) {
       known.rows_out.push_back(static_cast<std::int32_t>(row));
-      known.missing.push_back(data.labels[row]);
+      known.missing.push_back(c);
     }
   known.missing = distinct(known.missing);
   return known;
@@ -116,69 +95,57 @@ std::vector<Places> turns_of(const Known& known, const Dataset& data, const Open
   return {distinct(chosen)};
 }
 
-/// Judges samples among the candidates of a ranking.
+/// Judges samples among the candidates of a ranking, some at a time, by the calls judge(samples, ranking, stage, use).
+/// Use gets (i, sample, best class); row, kind and right of the sample are not set.
 class Judge {
  public:
-  Judge(const Model& model, const Predictor& predictor, const Ranking& ranking, ThreadPool& pool)
-      : model_(model), predictor_(predictor), ranking_(ranking), pool_(pool) {}
+  Judge(const Model& model, ThreadPool& pool, ProgressObserver* progress)
+      : model_(model), predictor_(model, pool), pool_(pool), progress_(progress) {}
 
-  /// Calls use(i, sample, best class) for each of at most kScoredRows samples; row, kind and right are not set.
   template <class Use>
-  void visit(MatrixView<const float> x, Use use) {
-    best_.resize(x.rows());
-    evidence_.resize(x.rows());
-    predictor_.rank(x, ranking_, pool_, best_, evidence_);
-    for (std::size_t i = 0; i < x.rows(); ++i) {
-      const bool seen = model_.classes.seen[at(best_[i].class_index)] != 0;
-      JudgedSample sample;
-      sample.known_score = model_.rejection.known_score(evidence_[i], seen);
-      sample.above_threshold = sample.known_score - model_.rejection.thresholds[seen ? 1 : 0];
-      sample.confidence = best_[i].confidence;
-      use(i, sample, best_[i].class_index);
+  void operator()(const RowBlocks<float>& samples, const Ranking& ranking, const std::string& stage, Use use) const {
+    for (std::size_t first = 0; first < samples.rows; first += kScoredRows) {
+      report(progress_, {stage, first, samples.rows, "samples"});
+      const auto x = samples.block(first, std::min(kScoredRows, samples.rows - first));
+      std::vector<RankedClass> best(x.rows());
+      std::vector<Evidence> evidence(x.rows());
+      predictor_.rank(x, ranking, pool_, best, evidence);
+      for (std::size_t i = 0; i < x.rows(); ++i) {
+        const bool seen = model_.classes.seen[at(best[i].class_index)] != 0;
+        JudgedSample sample;
+        sample.known_score = model_.rejection.known_score(evidence[i], seen);
+        sample.above_threshold = sample.known_score - model_.rejection.thresholds[seen ? 1 : 0];
+        sample.confidence = best[i].confidence;
+        use(first + i, sample, best[i].class_index);
+      }
     }
   }
 
  private:
   const Model& model_;
-  const Predictor& predictor_;
-  const Ranking& ranking_;
+  const Predictor predictor_;
   ThreadPool& pool_;
-  std::vector<RankedClass> best_;
-  std::vector<Evidence> evidence_;
+  ProgressObserver* progress_;
 };
 
-/// The same for rows of a data set, in blocks: use(row, sample, best class).
-template <class Use>
-void judge_rows(Judge& judge, const Dataset& data, std::span<const std::int32_t> rows, ProgressObserver* progress,
-                const std::string& stage, Use use) {
-  for (std::size_t first = 0; first < rows.size(); first += kScoredRows) {
-    report(progress, {stage, first, rows.size(), "samples"});
-    const auto batch = rows.subspan(first, std::min(kScoredRows, rows.size() - first));
-    judge.visit(gather_rows(data.features, batch).view(),
-                [&](std::size_t i, const JudgedSample& sample, std::int32_t best) { use(batch[i], sample, best); });
-  }
-}
-
 /// All samples while the classes `left_out` are not in the bank.
-void judge_turn(const Model& model, const Predictor& predictor, const Dataset& data, const Known& known,
-                const Places& left_out, std::span<const std::int32_t> rows, ThreadPool& pool,
-                ProgressObserver* progress, const std::string& stage, std::vector<JudgedSample>& samples) {
+void judge_turn(const Judge& judge, const Model& model, const Dataset& data, const Known& known, const Places& left_out,
+                std::span<const std::int32_t> rows, const std::string& stage, std::vector<JudgedSample>& samples) {
   std::vector<std::uint8_t> out(model.classes.names.size(), 0);
   for (const auto c : left_out) out[at(known.place[at(c)])] = 1;
   Places candidates;
   for (std::size_t c = 0; c < out.size(); ++c)
     if (!out[c]) candidates.push_back(static_cast<std::int32_t>(c));
-  const Ranking ranking(model, std::move(candidates));
-  Judge judge(model, predictor, ranking, pool);
-  judge_rows(judge, data, rows, progress, stage, [&](std::int32_t row, JudgedSample sample, std::int32_t best) {
-    const std::int32_t place = known.place[at(data.labels[at(row)])];
-    sample.row = row;
-    sample.kind = place < 0 || out[at(place)]     ? OpenSetKind::unknown
-                  : model.classes.seen[at(place)] ? OpenSetKind::known_seen
-                                                  : OpenSetKind::known_unseen;
-    sample.right = best == place;
-    samples.push_back(sample);
-  });
+  judge(blocks_of(data.features, rows), Ranking(model, std::move(candidates)), stage,
+        [&](std::size_t i, JudgedSample sample, std::int32_t best) {
+          sample.row = rows[i];
+          const std::int32_t place = known.place[at(data.labels[at(sample.row)])];
+          sample.kind = place < 0 || out[at(place)]     ? OpenSetKind::unknown
+                        : model.classes.seen[at(place)] ? OpenSetKind::known_seen
+                                                        : OpenSetKind::known_unseen;
+          sample.right = best == place;
+          samples.push_back(sample);
+        });
 }
 
 AcceptedShare accepted_share(const std::vector<JudgedSample>& samples, const Dataset& data, OpenSetKind kind) {
@@ -223,38 +190,32 @@ OpenSetQuality quality(const std::vector<JudgedSample>& samples, float JudgedSam
       right.push_back(sample.right);
     }
   }
-  const Oscr classified = oscr(known, right, unknown);
-  return {auroc(known, unknown), false_positive_rate(known, unknown), classified.area,
-          thinned(roc_curve(known, unknown), OpenSetQuality::kCurvePoints),
-          thinned(classified.curve, OpenSetQuality::kCurvePoints)};
+  const AcceptanceCurve accepted = roc(known, unknown), classified = oscr(known, right, unknown);
+  return {accepted.area, fpr95(known, unknown), classified.area, thinned(accepted.points, OpenSetQuality::kCurvePoints),
+          thinned(classified.points, OpenSetQuality::kCurvePoints)};
 }
 
 /// Inputs of no class, and the test samples beside them, among all classes of the bank.
-std::vector<NoClassInputs> judge_no_class(const Model& model, const Predictor& predictor, const Dataset& data,
+std::vector<NoClassInputs> judge_no_class(const Judge& judge, const Ranking& all, const Dataset& data,
                                           std::span<const std::int32_t> known_rows,
-                                          const OpenSetEvaluationOptions& options, ThreadPool& pool,
-                                          ProgressObserver* progress) {
-  const Ranking all(model);
-  Judge judge(model, predictor, all, pool);
+                                          const OpenSetEvaluationOptions& options) {
   std::vector<float> known;
-  judge_rows(judge, data, known_rows, progress, "judge samples, all classes",
-             [&](std::int32_t, const JudgedSample& sample, std::int32_t) { known.push_back(sample.known_score); });
+  judge(blocks_of(data.features, known_rows), all, "judge samples, all classes",
+        [&](std::size_t, const JudgedSample& sample, std::int32_t) { known.push_back(sample.known_score); });
   std::vector<NoClassInputs> result;
-  visit_no_class_inputs(
-      data.features, known_rows, options.inputs, options.seed,
-      [&](std::string_view name, std::string_view features, MatrixView<const float> x) {
-        report(progress, {"judge inputs of no class", result.size(), 0, "kinds"});
-        std::vector<float> scores;
-        std::size_t rejected = 0;
-        for (std::size_t first = 0; first < x.rows(); first += kScoredRows)
-          judge.visit({x.data() + first * x.cols(), std::min(kScoredRows, x.rows() - first), x.cols()},
-                      [&](std::size_t, const JudgedSample& sample, std::int32_t) {
-                        scores.push_back(sample.known_score);
-                        rejected += sample.above_threshold < 0;
-                      });
-        result.push_back({name, features, x.rows(),
-                          100.0 * static_cast<double>(rejected) / static_cast<double>(x.rows()), auroc(known, scores)});
-      });
+  visit_no_class_inputs(data.features, known_rows, options.inputs, options.seed,
+                        [&](std::string_view name, std::string_view features, MatrixView<const float> x) {
+                          std::vector<float> scores;
+                          std::size_t rejected = 0;
+                          judge(blocks_of(x), all, "judge inputs of no class",
+                                [&](std::size_t, const JudgedSample& sample, std::int32_t) {
+                                  scores.push_back(sample.known_score);
+                                  rejected += sample.above_threshold < 0;
+                                });
+                          result.push_back({name, features, x.rows(),
+                                            100.0 * static_cast<double>(rejected) / static_cast<double>(x.rows()),
+                                            roc(known, scores).area});
+                        });
   return result;
 }
 
@@ -287,14 +248,11 @@ OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, con
   OpenSetEvaluation result;
   result.not_in_bank = names_of(known.missing, data);
   result.warnings = semantic_warnings(data);
-  if (is_adapted(model))
-    result.warnings.push_back("the model has been adapted to unlabelled samples: these are not inductive results");
-  if (is_taught(model))
-    result.warnings.push_back("the model has been taught examples: these are not zero-shot results");
-  const Predictor predictor(model, pool);
+  warn_of_learning(model, result.warnings);
+  const Judge judge(model, pool, progress);
   for (std::size_t turn = 0; turn < turns.size(); ++turn) {
     result.turns.push_back(names_of(turns[turn], data));
-    judge_turn(model, predictor, data, known, turns[turn], rows, pool, progress,
+    judge_turn(judge, model, data, known, turns[turn], rows,
                fmt::format("judge samples, turn {} of {}", turn + 1, turns.size()), result.samples);
   }
   result.known_seen = accepted_share(result.samples, data, OpenSetKind::known_seen);
@@ -304,7 +262,7 @@ OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, con
                        static_cast<double>(result.samples.size() - result.unknown.samples);
   result.by_known_score = quality(result.samples, &JudgedSample::known_score);
   result.by_confidence = quality(result.samples, &JudgedSample::confidence);
-  result.no_class = judge_no_class(model, predictor, data, test, options, pool, progress);
+  result.no_class = judge_no_class(judge, Ranking(model), data, test, options);
   return result;
 }
 
@@ -401,12 +359,12 @@ using Json = nlohmann::ordered_json;
 Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
 
 Json share_json(const AcceptedShare& share) {
-  const bool any = share.samples > 0;
+  const double accepted = share.samples > 0 ? share.accepted : std::nan("");
   const Interval& interval = share.of_classes;
   return {{"samples", share.samples},
           {"classes", share.classes},
-          {"accepted", any ? Json(share.accepted) : Json()},
-          {"rejected", any ? Json(100 - share.accepted) : Json()},
+          {"accepted", number(accepted)},
+          {"rejected", number(100 - accepted)},
           {"accepted_of_classes",
            {{"mean", number(interval.mean)}, {"low", number(interval.low)}, {"high", number(interval.high)}}}};
 }

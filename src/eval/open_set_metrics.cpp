@@ -35,68 +35,47 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// A curve and twice the pairs under it. `counted`: the known scores that the curve counts, out of `known`.
-struct Counted {
-  std::uint64_t twice_pairs = 0;
-  std::vector<AcceptancePoint> curve;
-};
-
-Counted count(std::span<const float> counted, std::size_t known, std::span<const float> unknown) {
+/// `counted`: the known scores that the curve counts, out of `known`.
+AcceptanceCurve curve_of(std::span<const float> counted, std::span<const float> known, std::span<const float> unknown) {
+  check(known, "known scores");
+  check(unknown, "unknown scores");
   const std::vector<float> k = falling(counted), u = falling(unknown);
   const float highest = k.empty() ? u[0] : std::max(k[0], u[0]);
-  Counted out{0, {{std::nextafter(highest, std::numeric_limits<float>::infinity()), 0, 0}}};
+  AcceptanceCurve out{0, {{std::nextafter(highest, std::numeric_limits<float>::infinity()), 0, 0}}};
+  std::uint64_t twice_pairs = 0;
   for (std::size_t i = 0, j = 0; i < k.size() || j < u.size();) {
     const float threshold = j == u.size() || (i < k.size() && k[i] > u[j]) ? k[i] : u[j];
     const std::size_t accepted_before = i, unknown_before = j;
     while (i < k.size() && k[i] == threshold) ++i;
     while (j < u.size() && u[j] == threshold) ++j;
-    out.twice_pairs += static_cast<std::uint64_t>(j - unknown_before) * (accepted_before + i);
-    out.curve.push_back({threshold, percent(j, u.size()), percent(i, known)});
+    twice_pairs += static_cast<std::uint64_t>(j - unknown_before) * (accepted_before + i);
+    out.points.push_back({threshold, percent(j, u.size()), percent(i, known.size())});
   }
+  out.area = percent(twice_pairs, std::uint64_t{2} * known.size() * unknown.size());
   return out;
 }
 
 }  // namespace
 
-double auroc(std::span<const float> known, std::span<const float> unknown) {
-  check(known, "known scores");
-  check(unknown, "unknown scores");
-  return percent(count(known, known.size(), unknown).twice_pairs, std::uint64_t{2} * known.size() * unknown.size());
+AcceptanceCurve roc(std::span<const float> known, std::span<const float> unknown) {
+  return curve_of(known, known, unknown);
 }
 
-double false_positive_rate(std::span<const float> known, std::span<const float> unknown, double true_positive_rate) {
-  check(known, "known scores");
-  check(unknown, "unknown scores");
-  if (!(true_positive_rate > 0 && true_positive_rate <= 1))
-    throw Error(ErrorCode::usage, fmt::format("true positive rate: expected a share above 0 and at most 1, found {}",
-                                              true_positive_rate));
-  const auto n = static_cast<double>(known.size());
-  double accepted = std::ceil(true_positive_rate * n);
-  if ((accepted - 1) / n >= true_positive_rate) --accepted;  // the product was rounded up
-  std::vector<float> sorted(known.begin(), known.end());
-  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(accepted) - 1;
-  std::ranges::nth_element(sorted, last, std::greater<>());
-  return percent(static_cast<std::uint64_t>(std::ranges::count_if(unknown, [&](float s) { return s >= *last; })),
-                 unknown.size());
-}
-
-std::vector<AcceptancePoint> roc_curve(std::span<const float> known, std::span<const float> unknown) {
-  check(known, "known scores");
-  check(unknown, "unknown scores");
-  return count(known, known.size(), unknown).curve;
-}
-
-Oscr oscr(std::span<const float> known, std::span<const std::uint8_t> right, std::span<const float> unknown) {
-  check(known, "known scores");
-  check(unknown, "unknown scores");
-  if (right.size() != known.size())
-    throw Error(BadInput{"right classes", "", fmt::format("one per known score, {}", known.size()),
-                         std::to_string(right.size()), "pass those of the same samples"});
+AcceptanceCurve oscr(std::span<const float> known, std::span<const std::uint8_t> right,
+                     std::span<const float> unknown) {
   std::vector<float> counted;
   for (std::size_t i = 0; i < known.size(); ++i)
     if (right[i]) counted.push_back(known[i]);
-  Counted all = count(counted, known.size(), unknown);
-  return {percent(all.twice_pairs, std::uint64_t{2} * known.size() * unknown.size()), std::move(all.curve)};
+  return curve_of(counted, known, unknown);
+}
+
+double fpr95(std::span<const float> known, std::span<const float> unknown) {
+  check(known, "known scores");
+  check(unknown, "unknown scores");
+  const std::size_t accepted = (95 * known.size() + 99) / 100;
+  const float threshold = falling(known)[accepted - 1];
+  return percent(static_cast<std::uint64_t>(std::ranges::count_if(unknown, [&](float s) { return s >= threshold; })),
+                 unknown.size());
 }
 
 std::vector<AcceptancePoint> thinned(std::span<const AcceptancePoint> curve, std::size_t most) {

@@ -5,20 +5,75 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/machine.hpp"
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
-#include "eval/counts.hpp"
 #include "eval/model_data.hpp"
 #include "eval/score_source.hpp"
 #include "model/field_em.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
 #include "parsnets/predictor.hpp"
 
 namespace parsnets {
+
+// Learning from samples that need not be in memory together.
+
+namespace {
+
+/// Samples to predict at a time: all where they fit into half of what the limit leaves.
+std::size_t rows_at_a_time(const Model& model, std::size_t samples, std::uint64_t memory_limit) {
+  if (memory_limit == 0) return samples;
+  const auto each = 16 * static_cast<double>(model.dimensions) + 16 * static_cast<double>(model.outputs());
+  const double room =
+      static_cast<double>(memory_limit) - static_cast<double>(held_memory()) - field_bytes(model, samples);
+  const auto fitting = static_cast<std::size_t>(std::max(0.0, room / 2 / each));
+  return fitting >= samples ? samples : std::max(kScoredRows, fitting / kScoredRows * kScoredRows);
+}
+
+/// What Model::predict() gives for `count` samples from `begin` on, n x o; messages count from the first of all on.
+Matrix<float> predict_rows(const Model& model, const RowBlocks<float>& samples, std::size_t begin, std::size_t count,
+                           std::uint64_t memory_limit, ThreadPool& pool) {
+  const std::size_t most = std::min(count, rows_at_a_time(model, count, memory_limit));
+  const Predictor predictor(model, nullptr);
+  Matrix<float> f(count, model.outputs());
+  for (std::size_t first = 0; first < count; first += most) {
+    const auto block = samples.block(begin + first, std::min(most, count - first));
+    predictor.predict(block, pool, {f.row(first).data(), block.rows(), f.cols()}, {}, begin + first);
+  }
+  return f;
+}
+
+}  // namespace
+
+Adaptation adapt_rows(Model& model, const RowBlocks<float>& samples, const AdaptOptions& options,
+                      std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress) {
+  const auto predict = [&](std::size_t first, std::size_t count) {
+    return predict_rows(model, samples, first, count, memory_limit, pool);
+  };
+  return adapt_in_batches(model, samples.rows, predict, options, pool, progress);
+}
+
+void teach_rows(Model& model, const std::string& name, const RowBlocks<float>& examples, std::uint64_t memory_limit,
+                ThreadPool& pool) {
+  check_field_samples(model, examples.rows, "examples");
+  const std::size_t c = index_of_class(model, name);
+  teach_predicted(model, c, predict_rows(model, examples, 0, examples.rows, memory_limit, pool));
+}
+
+void add_class_by_rows(Model& model, const std::string& name, const RowBlocks<float>& examples,
+                       std::uint64_t memory_limit, ThreadPool& pool) {
+  check_field_samples(model, examples.rows, "examples");
+  add_class_predicted(model, name, predict_rows(model, examples, 0, examples.rows, memory_limit, pool));
+}
+
+double field_bytes(const Model& model, std::size_t samples) {
+  const auto outputs = static_cast<double>(model.outputs());
+  return scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, kScoredRows) +
+         static_cast<double>(samples) * (8 * outputs + 48);
+}
 
 // Evaluation of copies that were taught examples of the unseen classes.
 
@@ -28,7 +83,7 @@ void check(const FewShotOptions& options, const Model& model) {
   if (options.draws < 1 || options.examples.empty() ||
       std::ranges::any_of(options.examples, [](int n) { return n < 1; }))
     throw Error(ErrorCode::usage, "few-shot evaluation: expected numbers of examples and of draws from 1 up");
-  if (is_adapted(model) || std::ranges::any_of(model.classes.taught.samples, [](float n) { return n > 0; }))
+  if (is_adapted(model) || is_taught(model))
     throw Error(BadInput{"the model", "samples after training", "none", "a model that has been taught or adapted",
                          "use the model as it was trained"});
   if (model.targets != Targets::classes)
@@ -46,27 +101,22 @@ struct Unseen {
 
 Unseen unseen_of(const Model& model, const Dataset& data, ThreadPool& pool) {
   Unseen out{shared_copy(model), {}, {}, {}, {}};
-  std::vector<std::string> others;
   const auto unseen = data.unseen_classes();
-  for (const auto& name : model.classes.names)
-    if (std::ranges::none_of(unseen,
-                             [&](std::int32_t c) { return data.class_names[static_cast<std::size_t>(c)] == name; }))
-      others.push_back(name);
+  std::vector<std::string> others = model.classes.names;
+  std::erase_if(others, [&](const std::string& name) {
+    return std::ranges::any_of(unseen, [&](auto c) { return data.class_names[static_cast<std::size_t>(c)] == name; });
+  });
   if (!others.empty()) out.model.remove_classes(others);
-  std::vector<std::int32_t> place(data.classes(), -1);
-  for (const auto c : unseen) {
-    const auto& names = out.model.classes.names;
-    place[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(
-        std::ranges::find(names, data.class_names[static_cast<std::size_t>(c)]) - names.begin());
-    out.classes.push_back(static_cast<std::int32_t>(out.classes.size()));
-  }
+  const auto place = bank_places(out.model.classes.names, data);
+  out.classes.resize(unseen.size());
+  std::iota(out.classes.begin(), out.classes.end(), 0);
   out.members.resize(unseen.size());
   for (const auto row : data.split.test_unseen) {
     const auto c = place[static_cast<std::size_t>(data.labels[static_cast<std::size_t>(row)])];
     out.members[static_cast<std::size_t>(c)].push_back(static_cast<std::int32_t>(out.labels.size()));
     out.labels.push_back(c);
   }
-  out.f = predict_rows(out.model, blocks_of(data.features, data.split.test_unseen),
+  out.f = predict_rows(out.model, blocks_of(data.features, data.split.test_unseen), 0, out.labels.size(),
                        data.loaded ? data.loaded->memory_limit : 0, pool);
   return out;
 }
@@ -145,65 +195,6 @@ TransductiveEvaluation evaluate_transductive(const Model& model, const Dataset& 
   result.after = evaluate(copy, data, pool, progress);
   result.after.warnings = result.before.warnings;  // that it was adapted is what the protocol says
   return result;
-}
-
-namespace {
-
-/// Samples to predict at a time: all where they fit into half of what the limit leaves.
-std::size_t rows_at_a_time(const Model& model, std::size_t samples, std::uint64_t memory_limit) {
-  if (memory_limit == 0) return samples;
-  const auto each = 16 * static_cast<double>(model.dimensions) + 16 * static_cast<double>(model.outputs());
-  const double room =
-      static_cast<double>(memory_limit) - static_cast<double>(held_memory()) - field_bytes(model, samples);
-  const auto fitting = static_cast<std::size_t>(std::max(0.0, room / 2 / each));
-  return fitting >= samples ? samples : std::max(kScoredRows, fitting / kScoredRows * kScoredRows);
-}
-
-/// What Model::predict() gives for some of the samples, which messages count from the first of all on.
-Matrix<float> predict_rows(const Model& model, const RowBlocks<float>& samples, std::size_t begin, std::size_t count,
-                           std::uint64_t memory_limit, ThreadPool& pool) {
-  const std::size_t most = std::min(count, rows_at_a_time(model, count, memory_limit));
-  const Predictor predictor(model, nullptr);
-  Matrix<float> f(count, model.outputs());
-  for (std::size_t first = 0; first < count; first += most) {
-    const auto block = samples.block(begin + first, std::min(most, count - first));
-    predictor.predict(block, pool, {f.row(first).data(), block.rows(), f.cols()}, {}, begin + first);
-  }
-  return f;
-}
-
-}  // namespace
-
-Matrix<float> predict_rows(const Model& model, const RowBlocks<float>& samples, std::uint64_t memory_limit,
-                           ThreadPool& pool) {
-  return predict_rows(model, samples, 0, samples.rows, memory_limit, pool);
-}
-
-Adaptation adapt_rows(Model& model, const RowBlocks<float>& samples, const AdaptOptions& options,
-                      std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress) {
-  const auto predict = [&](std::size_t first, std::size_t count) {
-    return predict_rows(model, samples, first, count, memory_limit, pool);
-  };
-  return adapt_in_batches(model, samples.rows, predict, options, pool, progress);
-}
-
-void teach_rows(Model& model, const std::string& name, const RowBlocks<float>& examples, std::uint64_t memory_limit,
-                ThreadPool& pool) {
-  check_field_samples(model, examples.rows, "examples");
-  const std::size_t c = index_of_class(model, name);
-  teach_predicted(model, c, predict_rows(model, examples, memory_limit, pool));
-}
-
-void add_class_by_rows(Model& model, const std::string& name, const RowBlocks<float>& examples,
-                       std::uint64_t memory_limit, ThreadPool& pool) {
-  check_field_samples(model, examples.rows, "examples");
-  add_class_predicted(model, name, predict_rows(model, examples, memory_limit, pool));
-}
-
-double field_bytes(const Model& model, std::size_t samples) {
-  const auto outputs = static_cast<double>(model.outputs());
-  return scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, kScoredRows) +
-         static_cast<double>(samples) * (8 * outputs + 48);
 }
 
 }  // namespace parsnets

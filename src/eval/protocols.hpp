@@ -59,9 +59,6 @@ FewShotEvaluation evaluate_few_shot(const Model& model, const Dataset& data, con
 // where all samples fit into it, results are those of parsnets/field.hpp to the bit; else they are the same up to
 // rounding, since samples are predicted in blocks.
 
-/// What Model::predict() gives, n x o. Throws as that, naming the row.
-Matrix<float> predict_rows(const Model& model, const RowBlocks<float>& samples, std::uint64_t memory_limit,
-                           ThreadPool& pool);
 /// As adapt().
 Adaptation adapt_rows(Model& model, const RowBlocks<float>& samples, const AdaptOptions& options,
                       std::uint64_t memory_limit, ThreadPool& pool, ProgressObserver* progress = nullptr);

@@ -43,10 +43,6 @@ struct Recogniser {
 
 /// Refers to the pool. The model must not change.
 Recogniser recogniser_of(std::shared_ptr<const Model> model, ThreadPool& pool);
-/// Refers to the model, too.
-inline Recogniser recogniser_of(const Model& model, ThreadPool& pool) {
-  return recogniser_of(std::shared_ptr<const Model>(std::shared_ptr<void>(), &model), pool);
-}
 
 /// The protocol of evaluate() for anything that scores classes.
 Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressObserver* progress,

@@ -12,6 +12,7 @@
 
 #include "base/json_file.hpp"
 #include "base/text.hpp"
+#include "eval/metrics.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
 
@@ -84,16 +85,19 @@ const std::vector<Row>& table() {
   return rows;
 }
 
-}  // namespace
-
-bool same_data_name(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
 }
 
-std::vector<CitedRow> published_rows(const std::string& data, bool transductive) {
+}  // namespace
+
+bool same_data_name(std::string_view a, std::string_view b) { return lower(a) == lower(b); }
+
+std::vector<CitedRow> published_rows(const std::string& data) {
   std::vector<CitedRow> rows;
-  if (transductive) return rows;
   const auto given = [](double v) { return v < 0 ? std::optional<double>() : std::optional<double>(v); };
   for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
     if (!same_data_name(data, kReferenceSets[k])) continue;
@@ -119,17 +123,16 @@ nlohmann::ordered_json cited_row_json(const CitedRow& row) {
 
 namespace {
 
+constexpr std::pair<const char*, std::string CitedRow::*> kTexts[] = {
+    {"method", &CitedRow::method},       {"data", &CitedRow::data},   {"features", &CitedRow::features},
+    {"semantics", &CitedRow::semantics}, {"split", &CitedRow::split}, {"source", &CitedRow::source}};
+constexpr std::pair<const char*, std::optional<double> CitedRow::*> kAccuracies[] = {
+    {"zsl", &CitedRow::zsl}, {"u", &CitedRow::u}, {"s", &CitedRow::s}, {"h", &CitedRow::h}};
+
 constexpr double kTolerance = 0.15;  // U, S and H are each rounded to a tenth, or cut off
 
 const std::vector<std::string> kFields{"method", "data", "features", "semantics", "split",
                                        "zsl",    "u",    "s",        "h",         "source"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::string trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -197,22 +200,15 @@ std::optional<double> percent_of(const Cells& row, const char* field) {
 }
 
 CitedRow row_from(const Cells& cells) {
-  CitedRow row{text_of(cells, "data"),
-               text_of(cells, "method"),
-               text_of(cells, "features"),
-               text_of(cells, "semantics"),
-               text_of(cells, "split"),
-               text_of(cells, "source"),
-               percent_of(cells, "zsl"),
-               percent_of(cells, "u"),
-               percent_of(cells, "s"),
-               percent_of(cells, "h"),
-               true};
+  CitedRow row;
+  row.own = true;
+  for (const auto& [field, text] : kTexts) row.*text = text_of(cells, field);
+  for (const auto& [field, accuracy] : kAccuracies) row.*accuracy = percent_of(cells, field);
   for (const auto& [field, value, meaning] : {std::tuple("method", &row.method, "the name of a method"),
                                               std::tuple("data", &row.data, "the name of a data set, such as CUB")})
     if (value->empty()) throw Error(BadInput{cells.place, field, meaning, "nothing", "fill it in"});
   if (row.u && row.s) {
-    const double h = *row.u + *row.s > 0 ? 2 * *row.u * *row.s / (*row.u + *row.s) : 0;
+    const double h = harmonic_mean(*row.u, *row.s);
     if (row.h && std::abs(*row.h - h) > kTolerance)
       throw Error(BadInput{cells.place, "h", fmt::format("the harmonic mean of U and S, {:.2f}", h),
                            fmt::format("{}", *row.h), "correct U, S or H, or leave H out"});
@@ -229,8 +225,7 @@ void add_row(CitedRow row, const std::string& place, std::vector<CitedRow>& rows
     return std::tie(one.data, one.method, one.features, one.semantics, one.split);
   };
   for (const auto& other : rows)
-    for (const auto& [field, value] : {std::pair("zsl", &CitedRow::zsl), std::pair("u", &CitedRow::u),
-                                       std::pair("s", &CitedRow::s), std::pair("h", &CitedRow::h)})
+    for (const auto& [field, value] : kAccuracies)
       if (about(other) == about(row) && other.*value && row.*value)
         throw Error(BadInput{place, field, fmt::format("one row of '{}' on {}", row.method, row.data), "another one",
                              "remove one, or tell them apart by features, semantics or split"});
@@ -248,10 +243,11 @@ std::vector<CitedRow> read_own_rows(const std::filesystem::path& file) {
   return rows;
 }
 
-std::vector<CitedRow> cited_rows(const CitedData& data, const std::vector<CitedRow>& own) {
-  std::vector<CitedRow> rows = published_rows(data.proposed_of);
+std::vector<CitedRow> cited_rows(const std::string& name, const std::string& known_as, const std::string& proposed_of,
+                                 const std::vector<CitedRow>& own) {
+  std::vector<CitedRow> rows = published_rows(proposed_of);
   std::ranges::copy_if(own, std::back_inserter(rows), [&](const CitedRow& row) {
-    return same_data_name(row.data, data.name) || same_data_name(row.data, data.known_as);
+    return same_data_name(row.data, name) || same_data_name(row.data, known_as);
   });
   return rows;
 }

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "parsnets/dataset.hpp"
-
 namespace parsnets {
 
 /// The data sets that published rows are about.
@@ -26,10 +24,9 @@ struct CitedRow {
 /// Whether two names mean the same data set: equal but for the case of letters.
 bool same_data_name(std::string_view a, std::string_view b);
 
-/// The published rows about a set of kReferenceSets, in any case; none for another. `transductive`: those of methods
-/// that were fitted to the test samples without their labels, never to be shown among the others. There are none of
-/// these: no published figure could be checked against its source.
-std::vector<CitedRow> published_rows(const std::string& data, bool transductive = false);
+/// The published rows about a set of kReferenceSets, in any case; none for another. All are of methods that were not
+/// fitted to the test samples.
+std::vector<CitedRow> published_rows(const std::string& data);
 
 /// The fields of a row but its data set; accuracies that are not given are null.
 nlohmann::ordered_json cited_row_json(const CitedRow& row);
@@ -39,20 +36,13 @@ nlohmann::ordered_json cited_row_json(const CitedRow& row);
 /// Reads a .json file (an array of objects) or a CSV table with a header line. Fields, in any case: method, data (the
 /// name of the data set), features, semantics, split, ZSL, U, S, H, source. Needs method, data and one accuracy in each
 /// row; accuracies are in percent. A missing H is computed from U and S. Throws bad_input naming the file, the line and
-/// the field, also when H differs from the harmonic mean of U and S by more than 0.15
-/// and when two rows give the same result.
+/// the field, also when H differs from the harmonic mean of U and S by more than 0.15 and when two rows give the same
+/// result.
 std::vector<CitedRow> read_own_rows(const std::filesystem::path& file);
 
-/// What rows are about: names as in Dataset and its split.
-struct CitedData {
-  std::string name, known_as, proposed_of;
-  CitedData(std::string name_, std::string known_as_, std::string proposed_of_)
-      : name(std::move(name_)), known_as(std::move(known_as_)), proposed_of(std::move(proposed_of_)) {}
-  CitedData(const Dataset& data) : CitedData(data.name, data.known_as, data.split.proposed_of) {}
-};
-
-/// The rows about a data set: the published ones if its split is the one they are about, then those of `own` that name
-/// it by its folder or as the public data set that it is.
-std::vector<CitedRow> cited_rows(const CitedData& data, const std::vector<CitedRow>& own);
+/// The rows about a data set, by the names of Dataset and its split: the published ones if its split is the one they
+/// are about, then those of `own` that name it by its folder or as the public data set that it is.
+std::vector<CitedRow> cited_rows(const std::string& name, const std::string& known_as, const std::string& proposed_of,
+                                 const std::vector<CitedRow>& own);
 
 }  // namespace parsnets

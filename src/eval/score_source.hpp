@@ -17,19 +17,6 @@ struct ScoreSource {
   std::function<void(const ScoreVisitor&)> visit;
 };
 
-/// Refers to `scores`.
-inline ScoreSource source_of(MatrixView<const float> scores) {
-  return {scores.rows(), scores.cols(), [scores](const ScoreVisitor& visit) { visit(0, scores); }};
-}
-
-/// The scores of a model for n x d features. Refers to everything it is given.
-inline ScoreSource source_of(const Model& model, const PreparedClasses& prepared, MatrixView<const float> x,
-                             ThreadPool& pool) {
-  return {x.rows(), model.classes.names.size(), [&model, &prepared, x, &pool](const ScoreVisitor& visit) {
-            if (x.rows() > 0) model.visit_scores(x, prepared, pool, visit);
-          }};
-}
-
 /// Samples that are scored at a time where not all of them are in memory.
 inline constexpr std::size_t kScoredRows = 2048;
 
@@ -60,8 +47,6 @@ inline ScoreSource kept(ScoreSource source, std::uint64_t bytes) {
             if (!all->empty()) visit(0, all->view());
           }};
 }
-
-// Scores of samples that need not be in memory together.
 
 /// Chosen rows of `features` (N x d), scored by `visit_scores` some at a time. Refers to everything it is given.
 inline ScoreSource scores_of_rows(const Matrix<float>& features, std::span<const std::int32_t> rows,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -17,6 +18,31 @@ namespace parsnets {
 namespace {
 
 constexpr std::uint32_t kMostRuns = 65535;
+
+/// The results, in percent where they are numbers.
+enum Figure : std::size_t { kZsl, kU, kS, kH };
+using Figures = std::array<double, 4>;
+
+/// In how many runs a sample was right: ZSL and GZSL of the first method, ZSL and GZSL of the second.
+using OutcomeRow = std::array<std::uint16_t, 4>;
+/// Mean over the classes of a side, in percent, of each column of OutcomeRow.
+using SideMeans = std::array<double, 4>;
+
+/// The samples of the unseen or of the seen classes.
+struct OutcomeSide {
+  std::vector<std::size_t> first;  ///< row at which each class begins, and the number of rows
+  std::vector<OutcomeRow> rows;    ///< by class
+  std::array<double, 4> scale{};   ///< per column: a class of n samples has scale · sum / n percent
+
+  std::size_t classes() const { return first.size() - 1; }
+  std::size_t samples(std::size_t k) const { return first[k + 1] - first[k]; }
+};
+
+/// Two methods on the same samples.
+struct PairedOutcomes {
+  bool has_gzsl = false;
+  OutcomeSide unseen, seen;
+};
 
 void check_count(std::size_t found, std::size_t expected, const char* field) {
   if (found != expected)
@@ -39,14 +65,6 @@ void check(const Outcomes& outcomes) {
       if (v > outcomes.runs)
         throw Error(BadInput{"outcomes", "runs in which a sample was right", fmt::format("at most {}", outcomes.runs),
                              std::to_string(v), "count each run once"});
-}
-
-/// The samples by class, in their order within it.
-std::vector<std::size_t> by_class(const std::vector<std::int32_t>& labels) {
-  std::vector<std::size_t> order(labels.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
-  return order;
 }
 
 }  // namespace
@@ -74,7 +92,16 @@ Outcomes outcomes_of(const Dataset& data, std::span<const Correctness> runs) {
   return out;
 }
 
-PairedOutcomes paired(const Outcomes& first, const Outcomes* second) {
+namespace {
+
+/// Throws bad_input unless the outcomes are whole and, with a second method, of the same samples, usage for options out
+/// of range. Without a second method (nullptr) its place is taken by one that is always wrong: its figures are 0, so
+/// that differences are the figures of the first.
+PairedOutcomes paired(const Outcomes& first, const Outcomes* second, const UncertaintyOptions& options) {
+  if (options.replicates < 40 || options.draws < 1)
+    throw Error(ErrorCode::usage,
+                fmt::format("uncertainty: expected at least 40 replicates and 1 draw, found {} and {}",
+                            options.replicates, options.draws));
   check(first);
   if (second != nullptr) {
     check(*second);
@@ -84,7 +111,9 @@ PairedOutcomes paired(const Outcomes& first, const Outcomes* second) {
   }
   const auto side = [&](const std::vector<std::int32_t>& labels, const std::vector<std::uint16_t> Outcomes::*zsl,
                         const std::vector<std::uint16_t> Outcomes::*gzsl) {
-    const auto order = by_class(labels);
+    std::vector<std::size_t> order(labels.size());  // by class
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return labels[i]; });
     OutcomeSide out;
     for (std::size_t r = 0; r < order.size(); ++r)
       if (r == 0 || labels[order[r]] != labels[order[r - 1]]) out.first.push_back(r);
@@ -105,13 +134,6 @@ PairedOutcomes paired(const Outcomes& first, const Outcomes* second) {
           side(first.seen_labels, nullptr, &Outcomes::seen)};
 }
 
-void check_options(const UncertaintyOptions& options) {
-  if (options.replicates < 40 || options.draws < 1)
-    throw Error(ErrorCode::usage,
-                fmt::format("uncertainty: expected at least 40 replicates and 1 draw, found {} and {}",
-                            options.replicates, options.draws));
-}
-
 // Two-level percentile bootstrap. A side (the unseen or the seen classes) has K classes; class c has n_c samples, and
 // x_ci is the share of runs in which sample i of it was right. Its figure is the mean over classes of means over
 // samples:
@@ -125,29 +147,16 @@ void check_options(const UncertaintyOptions& options) {
 // Drawing classes accounts for the noise of their samples once already, so intervals are wide rather than narrow where
 // classes have few samples; with few classes the percentiles are narrow rather than wide.
 
-namespace {
-
-SideMeans means_of(const OutcomeSide& side) {
-  SideMeans means{};
-  for (std::size_t k = 0; k < side.classes(); ++k) {
-    std::array<std::uint64_t, 4> sum{};
-    for (std::size_t r = side.first[k]; r < side.first[k + 1]; ++r)
-      for (std::size_t j = 0; j < 4; ++j) sum[j] += side.rows[r][j];
-    for (std::size_t j = 0; j < 4; ++j)
-      means[j] += side.scale[j] * static_cast<double>(sum[j]) / static_cast<double>(side.samples(k));
-  }
-  for (double& m : means) m /= static_cast<double>(std::max<std::size_t>(1, side.classes()));
-  return means;
-}
-
-SideMeans drawn_means(const OutcomeSide& side, Rng& rng) {
+/// Over classes draw(K, 0 … K − 1), and of each over samples draw(n, 0 … n − 1).
+template <class Draw>
+SideMeans means_of(const OutcomeSide& side, Draw draw) {
   SideMeans means{};
   for (std::size_t d = 0; d < side.classes(); ++d) {
-    const std::size_t k = rng.below(side.classes()), n = side.samples(k);
+    const std::size_t k = draw(side.classes(), d), n = side.samples(k);
     const OutcomeRow* rows = side.rows.data() + side.first[k];
     std::array<std::uint64_t, 4> sum{};
     for (std::size_t i = 0; i < n; ++i) {
-      const OutcomeRow& row = rows[rng.below(n)];
+      const OutcomeRow& row = rows[draw(n, i)];
       for (std::size_t j = 0; j < 4; ++j) sum[j] += row[j];
     }
     for (std::size_t j = 0; j < 4; ++j)
@@ -155,6 +164,14 @@ SideMeans drawn_means(const OutcomeSide& side, Rng& rng) {
   }
   for (double& m : means) m /= static_cast<double>(std::max<std::size_t>(1, side.classes()));
   return means;
+}
+
+/// First minus second.
+template <class Draw>
+Figures differences(const PairedOutcomes& outcomes, Draw draw) {
+  const SideMeans unseen = means_of(outcomes.unseen, draw), seen = means_of(outcomes.seen, draw);
+  return {unseen[0] - unseen[2], unseen[1] - unseen[3], seen[1] - seen[3],
+          harmonic_mean(unseen[1], seen[1]) - harmonic_mean(unseen[3], seen[3])};
 }
 
 double percentile(const std::vector<double>& sorted, double share) {
@@ -170,11 +187,10 @@ std::array<BootstrapInterval, 4> intervals_of(const PairedOutcomes& outcomes, Th
   pool.parallel_for(replicates.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t b = begin; b < end; ++b) {
       Rng rng(options.seed, b);
-      const SideMeans unseen = drawn_means(outcomes.unseen, rng), seen = drawn_means(outcomes.seen, rng);
-      replicates[b] = difference_of(unseen, seen);
+      replicates[b] = differences(outcomes, [&](std::size_t n, std::size_t) { return rng.below(n); });
     }
   });
-  const Figures estimate = difference_of(means_of(outcomes.unseen), means_of(outcomes.seen));
+  const Figures estimate = differences(outcomes, [](std::size_t, std::size_t i) { return i; });
   std::array<BootstrapInterval, 4> intervals;
   std::vector<double> values(replicates.size());
   for (std::size_t f = 0; f < 4; ++f) {
@@ -183,27 +199,6 @@ std::array<BootstrapInterval, 4> intervals_of(const PairedOutcomes& outcomes, Th
     intervals[f] = {estimate[f], percentile(values, 0.025), percentile(values, 0.975)};
   }
   return intervals;
-}
-
-}  // namespace
-
-EvaluationIntervals bootstrap_intervals(const Outcomes& outcomes, ThreadPool& pool, const UncertaintyOptions& options) {
-  check_options(options);
-  const PairedOutcomes alone = paired(outcomes, nullptr);
-  const auto intervals = intervals_of(alone, pool, options);
-  if (!alone.has_gzsl) return {intervals[kZsl], false, {}, {}, {}};
-  return {intervals[kZsl], true, intervals[kU], intervals[kS], intervals[kH]};
-}
-
-PairedComparison compare_paired(const Outcomes& first, const Outcomes& second, ThreadPool& pool,
-                                const UncertaintyOptions& options) {
-  check_options(options);
-  const PairedOutcomes both = paired(first, &second);
-  const auto intervals = intervals_of(both, pool, options);
-  const auto tests = sign_flip_test(both, pool, options);
-  const auto result = [&](Figure f) { return PairedDifference{intervals[f], tests[f].p, tests[f].exact}; };
-  if (!both.has_gzsl) return {result(kZsl), false, {}, {}, {}};
-  return {result(kZsl), true, result(kU), result(kS), result(kH)};
 }
 
 // Randomisation test with the class as the unit. With a_c and b_c the accuracies of two methods on class c, the
@@ -215,8 +210,6 @@ PairedComparison compare_paired(const Outcomes& first, const Outcomes& second, T
 // b_c differ (in others the exchange changes nothing),
 //   p = #{σ in {0,1}^m : |D(σ)| >= |D(0)|} / 2^m                    if m <= 14,
 //   p = (1 + #{of R random σ : |D(σ)| >= |D(0)|}) / (1 + R)         otherwise.
-
-namespace {
 
 constexpr std::size_t kMostEnumerated = 14;
 /// Equal statistics may differ by rounding; in points.
@@ -272,10 +265,12 @@ Problem problem_of(const PairedOutcomes& outcomes, Figure figure) {
   return problem;
 }
 
-SignFlip test(const Problem& problem, Figure figure, ThreadPool& pool, const UncertaintyOptions& options) {
+/// Sets p of the result, and whether it is exact.
+void test(const Problem& problem, Figure figure, ThreadPool& pool, const UncertaintyOptions& options,
+          PairedDifference& result) {
   const auto& pairs = problem.pairs;
-  if (pairs.empty()) return {1, true};
-  const bool exact = pairs.size() <= kMostEnumerated;
+  if (pairs.empty()) return;
+  const bool exact = result.exact = pairs.size() <= kMostEnumerated;
   const std::size_t count = exact ? std::size_t{1} << pairs.size() : static_cast<std::size_t>(options.draws);
   Sums observed = problem.equal;
   for (const auto& pair : pairs) observed.add(pair, false);
@@ -296,22 +291,33 @@ SignFlip test(const Problem& problem, Figure figure, ThreadPool& pool, const Unc
       extreme[chunk] += std::abs(sums.difference(figure)) >= threshold;
     }
   });
-  std::size_t total = 0;
-  for (const auto n : extreme) total += n;
-  return {exact ? static_cast<double>(total) / static_cast<double>(count)
-                : (1 + static_cast<double>(total)) / (1 + static_cast<double>(count)),
-          exact};
+  const auto total = static_cast<double>(std::accumulate(extreme.begin(), extreme.end(), std::size_t{0}));
+  result.p = exact ? total / static_cast<double>(count) : (1 + total) / (1 + static_cast<double>(count));
+}
+
+template <class T>
+PerResult<T> per_result(const std::array<T, 4>& figures, bool has_gzsl) {
+  if (!has_gzsl) return {figures[kZsl], false, {}, {}, {}};
+  return {figures[kZsl], true, figures[kU], figures[kS], figures[kH]};
 }
 
 }  // namespace
 
-std::array<SignFlip, 4> sign_flip_test(const PairedOutcomes& outcomes, ThreadPool& pool,
-                                       const UncertaintyOptions& options) {
-  std::array<SignFlip, 4> results;
-  for (const Figure figure : {kZsl, kU, kS, kH})
-    if (figure == kZsl || outcomes.has_gzsl)
-      results[figure] = test(problem_of(outcomes, figure), figure, pool, options);
-  return results;
+EvaluationIntervals bootstrap_intervals(const Outcomes& outcomes, ThreadPool& pool, const UncertaintyOptions& options) {
+  const PairedOutcomes alone = paired(outcomes, nullptr, options);
+  return per_result(intervals_of(alone, pool, options), alone.has_gzsl);
+}
+
+PairedComparison compare_paired(const Outcomes& first, const Outcomes& second, ThreadPool& pool,
+                                const UncertaintyOptions& options) {
+  const PairedOutcomes both = paired(first, &second, options);
+  const auto intervals = intervals_of(both, pool, options);
+  std::array<PairedDifference, 4> results;
+  for (const Figure figure : {kZsl, kU, kS, kH}) {
+    results[figure].difference = intervals[figure];
+    if (figure == kZsl || both.has_gzsl) test(problem_of(both, figure), figure, pool, options, results[figure]);
+  }
+  return per_result(results, both.has_gzsl);
 }
 
 }  // namespace parsnets

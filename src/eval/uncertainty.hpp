@@ -2,7 +2,6 @@
 // How far the results of an evaluation would move with other test classes and other test samples of them.
 // All functions give the same result for any number of threads, and can be called from several threads.
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,12 +37,16 @@ struct BootstrapInterval {
   double low = 0, high = 0;  ///< percentiles 2.5 and 97.5 of the replicates
 };
 
-/// Intervals of one method. H is the harmonic mean of the averages of U and S over runs.
-struct EvaluationIntervals {
-  BootstrapInterval zsl;      ///< per class, among the unseen classes
-  bool has_gzsl = false;      ///< otherwise the others are empty
-  BootstrapInterval u, s, h;  ///< among all classes
+/// One for each result.
+template <class T>
+struct PerResult {
+  T zsl;                  ///< per class, among the unseen classes
+  bool has_gzsl = false;  ///< otherwise the others are empty
+  T u, s, h;              ///< among all classes
 };
+
+/// Intervals of one method. H is the harmonic mean of the averages of U and S over runs.
+using EvaluationIntervals = PerResult<BootstrapInterval>;
 /// Percentile bootstrap over classes, and over the samples of each class that was drawn. Throws bad_input for outcomes
 /// whose sizes or values do not fit, usage for options out of range.
 EvaluationIntervals bootstrap_intervals(const Outcomes& outcomes, ThreadPool& pool,
@@ -57,63 +60,10 @@ struct PairedDifference {
 };
 
 /// Two methods on the same test samples: the first minus the second.
-struct PairedComparison {
-  PairedDifference zsl;      ///< per class, among the unseen classes
-  bool has_gzsl = false;     ///< otherwise the others are empty
-  PairedDifference u, s, h;  ///< among all classes
-};
+using PairedComparison = PerResult<PairedDifference>;
 /// Paired bootstrap (both methods get the same classes and samples) and a randomisation test in which the methods
 /// change places in whole classes. Throws as above, and bad_input for outcomes of other test samples.
 PairedComparison compare_paired(const Outcomes& first, const Outcomes& second, ThreadPool& pool,
                                 const UncertaintyOptions& options = {});
-
-// Outcomes of two methods, by class.
-
-/// The four results in percent, in the order ZSL, U, S, H.
-using Figures = std::array<double, 4>;
-enum Figure : std::size_t { kZsl, kU, kS, kH };
-
-/// Mean over the classes of a side, in percent, of each column of OutcomeRow.
-using SideMeans = std::array<double, 4>;
-/// In how many runs a sample was right: ZSL and GZSL of the first method, ZSL and GZSL of the second.
-using OutcomeRow = std::array<std::uint16_t, 4>;
-
-/// The samples of the unseen or of the seen classes.
-struct OutcomeSide {
-  std::vector<std::size_t> first;  ///< row at which each class begins, and the number of rows
-  std::vector<OutcomeRow> rows;    ///< by class
-  std::array<double, 4> scale{};   ///< per column: a class of n samples has scale · sum / n percent
-
-  std::size_t classes() const { return first.size() - 1; }
-  std::size_t samples(std::size_t k) const { return first[k + 1] - first[k]; }
-};
-
-/// Two methods on the same samples.
-struct PairedOutcomes {
-  bool has_gzsl = false;
-  OutcomeSide unseen, seen;
-};
-
-/// Throws bad_input unless the outcomes are whole and, with a second method, of the same samples. Without a second one
-/// (nullptr) its place is taken by a method that is always wrong: its figures are 0, so that differences are the
-/// figures of the first.
-PairedOutcomes paired(const Outcomes& first, const Outcomes* second);
-
-/// Throws usage for options out of range.
-void check_options(const UncertaintyOptions& options);
-
-/// First minus second.
-inline Figures difference_of(const SideMeans& unseen, const SideMeans& seen) {
-  return {unseen[0] - unseen[2], unseen[1] - unseen[3], seen[1] - seen[3],
-          harmonic_mean(unseen[1], seen[1]) - harmonic_mean(unseen[3], seen[3])};
-}
-
-/// p of each figure by a randomisation test, and whether it is enumerated.
-struct SignFlip {
-  double p = 1;
-  bool exact = true;
-};
-std::array<SignFlip, 4> sign_flip_test(const PairedOutcomes& outcomes, ThreadPool& pool,
-                                       const UncertaintyOptions& options);
 
 }  // namespace parsnets

@@ -6,10 +6,7 @@
 #include <new>
 
 #include "base/text.hpp"
-#include "experiments/bench_results.hpp"
-#include "parsnets/error.hpp"
 #include "train/selection.hpp"
-#include "train/train_options.hpp"
 
 namespace parsnets {
 
@@ -109,24 +106,16 @@ std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entr
   return swept;
 }
 
-namespace {
-
-/// What decides a row's results beside data and seed.
-nlohmann::ordered_json asked_of(const Entry& entry) {
-  TrainOptions options = entry.options;
-  options.run.memory_limit = 0;  // no result depends on it
-  return {{"options", train_option_table(options).to_json()}};
-}
-
-}  // namespace
-
 void run_entry(const Entry& entry, const RunEntry& how, const Dataset& data, ThreadPool& pool,
                ProgressObserver* progress, BenchResults& results) {
-  results.begin_row(entry.label, asked_of(entry), entry.note, how.seeds.first, how.seeds.count);
+  TrainOptions asked = entry.options;  // what decides a row's results beside data and seed
+  asked.run.memory_limit = 0;
+  results.begin_row(entry.label, {{"options", train_option_table(asked).to_json()}}, entry.note, how.first_seed,
+                    how.seeds);
   try {
-    for (std::uint64_t i = 0; i < how.seeds.count; ++i) {
+    for (std::uint64_t i = 0; i < how.seeds; ++i) {
       TrainOptions options = entry.options;
-      options.run.seed = how.seeds.first + i;
+      options.run.seed = how.first_seed + i;
       if (results.has_run(options.run.seed)) continue;
       if (how.before) how.before(options.run.seed);
       results.add_run(bench_run(data, options, pool, progress, how.keep));

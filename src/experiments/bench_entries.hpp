@@ -34,16 +34,9 @@ std::vector<Entry> ablation_entries(const TrainSettings& base);
 /// "name=v1,v2" or "k" (active = 10, 20, 30, 40, 80, 120, 160, 200 of 200 networks): each entry with each value.
 std::vector<Entry> sweep_entries(const std::string& text, const std::vector<Entry>& entries);
 
-// Trains a row of a benchmark over its seeds.
-
-/// Which seeds a row is run with.
-struct SeedRange {
-  std::uint64_t first = 1, count = 1;
-};
-
 /// How a row is run. Functions may be empty.
 struct RunEntry {
-  SeedRange seeds;
+  std::uint64_t first_seed = 1, seeds = 1;
   std::function<std::string(const Error&)> message;                        ///< of a failure; empty: what()
   std::function<void(std::uint64_t seed)> before;                          ///< a run that is not there yet
   std::function<void(const Model&, const TrainRun&, std::uint64_t)> keep;  ///< the model of a run, before its result

@@ -11,7 +11,6 @@
 #include "data/sample_set.hpp"
 #include "data/split.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/evaluation.hpp"
 #include "parsnets/version.hpp"
 #include "store/train_record_json.hpp"
 
@@ -38,14 +37,6 @@ bool is_row_of_results(const Json& row) {
          are_runs(row["runs"]) && are_runs(row.value("other_runs", Json::array()));
 }
 
-void check_results(const Json& json, const std::string& name) {
-  if (!json.is_object() || !json.contains("methods") || !json["methods"].is_array() ||
-      !std::ranges::all_of(json["methods"], is_row_of_results))
-    throw Error(BadInput{name, "", "results of a benchmark", "something else", "remove the file"});
-}
-
-}  // namespace
-
 std::string data_checksum(const Dataset& data) {
   uLong crc = crc32_z(0, nullptr, 0);
   const auto add = [&](auto values) {
@@ -59,9 +50,46 @@ std::string data_checksum(const Dataset& data) {
   return fmt::format("{:08x}", crc);
 }
 
+/// {"zsl": {"mean", "sd", "low", "high"}, …} over runs.
+Json bench_summary(const Json& runs) {
+  Json summary = Json::object();
+  for (const auto& [name, at] :
+       {std::pair("zsl", "/zsl/top1_per_class"), std::pair("u", "/gzsl/u"), std::pair("s", "/gzsl/s"),
+        std::pair("h", "/gzsl/h"), std::pair("ausuc", "/gzsl/ausuc")}) {
+    const auto values = values_of(runs, at);
+    if (values.empty()) continue;
+    const Interval interval = confidence_interval(values);
+    summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
+  }
+  return summary;
+}
+
+/// {"zsl", "u", "s", "h"}, each as `to_json` has it; the last three with GZSL alone.
+template <class T, class ToJson>
+Json per_result_json(const PerResult<T>& results, ToJson to_json) {
+  Json json{{"zsl", to_json(results.zsl)}};
+  if (!results.has_gzsl) return json;
+  json["u"] = to_json(results.u);
+  json["s"] = to_json(results.s);
+  json["h"] = to_json(results.h);
+  return json;
+}
+
+/// Points.
+Json comparison_json(const PairedComparison& comparison) {
+  return per_result_json(comparison, [](const PairedDifference& result) -> Json {
+    const auto& [estimate, low, high] = result.difference;
+    return {{"difference", estimate}, {"low", low}, {"high", high}, {"p", result.p}, {"exact", result.exact}};
+  });
+}
+
+}  // namespace
+
 Json read_bench_results(const std::filesystem::path& file) {
   Json json = parse_ordered_json(read_text_file(file), file.string());
-  check_results(json, file.string());
+  if (!json.is_object() || !json.contains("methods") || !json["methods"].is_array() ||
+      !std::ranges::all_of(json["methods"], is_row_of_results))
+    throw Error(BadInput{file.string(), "", "results of a benchmark", "something else", "remove the file"});
   return json;
 }
 
@@ -86,11 +114,10 @@ Json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds) {
 BenchResults::BenchResults(Json info, std::filesystem::path file, bool resume)
     : json_(std::move(info)), file_(std::move(file)) {
   if (resume && std::filesystem::exists(file_)) {
-    const std::string name = file_.string();
     earlier_ = read_bench_results(file_);
     for (const char* key : {"version", "data", "features", "semantics", "split", "checksum"})
       if (earlier_.value(key, Json()) != json_.at(key))
-        throw Error(BadInput{name, key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
+        throw Error(BadInput{file_.string(), key, json_.at(key).dump(), earlier_.value(key, Json()).dump(),
                              "go on with the same data and version, or remove the file"});
   }
   json_["methods"] = Json::array();
@@ -164,8 +191,6 @@ void BenchResults::save() const {
   write_text_file(file_, all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-using Json = nlohmann::ordered_json;
-
 std::vector<double> values_of(const Json& runs, const char* at) {
   const Json::json_pointer pointer(at);
   std::vector<double> values;
@@ -191,23 +216,6 @@ Json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& poo
   return json;
 }
 
-Json bench_summary(const Json& runs) {
-  Json summary = Json::object();
-  const std::pair<const char*, std::vector<double>> metrics[] = {{"zsl", values_of(runs, "/zsl/top1_per_class")},
-                                                                 {"u", values_of(runs, "/gzsl/u")},
-                                                                 {"s", values_of(runs, "/gzsl/s")},
-                                                                 {"h", values_of(runs, "/gzsl/h")},
-                                                                 {"ausuc", values_of(runs, "/gzsl/ausuc")}};
-  for (const auto& [name, values] : metrics) {
-    if (values.empty()) continue;
-    const Interval interval = confidence_interval(values);
-    summary[name] = {{"mean", interval.mean}, {"sd", interval.sd}, {"low", interval.low}, {"high", interval.high}};
-  }
-  return summary;
-}
-
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 std::string to_hex(const std::vector<std::uint8_t>& correct) {
@@ -229,14 +237,6 @@ std::vector<std::uint8_t> from_hex(const Json& correct, const char* key, std::si
   std::vector<std::uint8_t> out(samples, 0);
   for (const auto i : right) out[static_cast<std::size_t>(i)] = 1;
   return out;
-}
-
-Json difference_json(const PairedDifference& result) {
-  return {{"difference", result.difference.estimate},
-          {"low", result.difference.low},
-          {"high", result.difference.high},
-          {"p", result.p},
-          {"exact", result.exact}};
 }
 
 }  // namespace
@@ -264,39 +264,22 @@ std::optional<Outcomes> outcomes_of_runs(const Json& runs, const Dataset& data) 
   return outcomes_of(data, correct);
 }
 
-Json comparison_json(const PairedComparison& comparison) {
-  Json json{{"zsl", difference_json(comparison.zsl)}};
-  if (!comparison.has_gzsl) return json;
-  json["u"] = difference_json(comparison.u);
-  json["s"] = difference_json(comparison.s);
-  json["h"] = difference_json(comparison.h);
-  return json;
-}
-
-nlohmann::ordered_json evaluation_json(const Evaluation& result, const std::string& gamma_from) {
-  nlohmann::ordered_json json{{"units", "percent"}};
+Json evaluation_json(const Evaluation& result, const std::string& gamma_from) {
+  Json json{{"units", "percent"}};
   if (result.trained_samples != 0)
-    json["trained_samples"] =
-        result.trained_samples > 0 ? nlohmann::ordered_json(result.trained_samples) : nlohmann::ordered_json("unknown");
+    json["trained_samples"] = result.trained_samples > 0 ? Json(result.trained_samples) : Json("unknown");
   json["zsl"] = {{"top1_per_class", result.zsl.top1_per_class}, {"top1", result.zsl.top1}, {"top5", result.zsl.top5}};
-  if (result.has_gzsl) {
+  if (result.has_gzsl)
     json["gzsl"] = {{"u", result.gzsl.u},         {"s", result.gzsl.s},         {"h", result.gzsl.h},
                     {"ausuc", result.gzsl.ausuc}, {"gamma", result.gzsl.gamma}, {"gamma_from", gamma_from}};
-  }
   if (!result.warnings.empty()) json["warnings"] = result.warnings;
   return json;
 }
 
-nlohmann::ordered_json intervals_json(const EvaluationIntervals& intervals) {
-  const auto interval_json = [](const BootstrapInterval& interval) {
-    return nlohmann::ordered_json{{"estimate", interval.estimate}, {"low", interval.low}, {"high", interval.high}};
-  };
-  nlohmann::ordered_json json{{"zsl", interval_json(intervals.zsl)}};
-  if (!intervals.has_gzsl) return json;
-  json["u"] = interval_json(intervals.u);
-  json["s"] = interval_json(intervals.s);
-  json["h"] = interval_json(intervals.h);
-  return json;
+Json intervals_json(const EvaluationIntervals& intervals) {
+  return per_result_json(intervals, [](const BootstrapInterval& interval) -> Json {
+    return {{"estimate", interval.estimate}, {"low", interval.low}, {"high", interval.high}};
+  });
 }
 
 }  // namespace parsnets

@@ -17,10 +17,7 @@
 
 namespace parsnets {
 
-/// CRC-32 of features, labels, semantics and split.
-std::string data_checksum(const Dataset& data);
-
-/// What all rows have in common: version, data set, split, checksum, seeds.
+/// What all rows have in common: version, data set, split, CRC-32 of features, labels, semantics and split, seeds.
 nlohmann::ordered_json bench_info(const Dataset& data, std::uint64_t seed, std::uint64_t seeds);
 
 /// What such a file holds. Throws bad_input unless it is an object with rows, runs and seeds.
@@ -53,16 +50,11 @@ class BenchResults {
   std::filesystem::path file_;
 };
 
-// One training with its evaluation, as JSON, and the summary of several.
-
 /// Trains and evaluates: the results, their intervals, which test samples were right, options and record of one seed.
 /// `keep`, unless empty, gets the model and the seed.
 nlohmann::ordered_json bench_run(const Dataset& data, const TrainOptions& options, ThreadPool& pool,
                                  ProgressObserver* progress,
                                  const std::function<void(const Model&, const TrainRun&, std::uint64_t)>& keep = {});
-
-/// {"zsl": {"mean", "sd", "low", "high"}, …} over runs.
-nlohmann::ordered_json bench_summary(const nlohmann::ordered_json& runs);
 
 /// The number that the JSON pointer `at` names in each run that has it.
 std::vector<double> values_of(const nlohmann::ordered_json& runs, const char* at);
@@ -75,9 +67,6 @@ nlohmann::ordered_json correctness_json(const Correctness& correct);
 /// The outcomes of runs on `data`. Nothing without runs, or if one does not say which samples were right: runs of
 /// version 0.1 do not. Throws bad_input for bits that do not fit the data.
 std::optional<Outcomes> outcomes_of_runs(const nlohmann::ordered_json& runs, const Dataset& data);
-
-/// {"zsl": {"difference", "low", "high", "p", "exact"}, "u", "s", "h"}: points; the last three with GZSL alone.
-nlohmann::ordered_json comparison_json(const PairedComparison& comparison);
 
 // The results of an evaluation as eval and bench print them.
 

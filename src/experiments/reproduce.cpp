@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
-#include <optional>
 #include <set>
 
 #include "base/file.hpp"
@@ -12,7 +12,6 @@
 #include "eval/reference.hpp"
 #include "experiments/bench_entries.hpp"
 #include "experiments/run_folder.hpp"
-#include "experiments/study_plan.hpp"
 #include "experiments/study_tables.hpp"
 #include "parsnets/version.hpp"
 
@@ -20,17 +19,112 @@ namespace parsnets {
 
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// A data set with one choice of features and semantics.
+struct StudyVariant {
+  const FoundDataset* found;  ///< must outlive it
+  LoadOptions load;
+  std::string title;        ///< in tables and messages
+  fs::path folder;          ///< of its results
+  std::size_t samples = 0;  ///< that methods train on; 0: not known yet
+};
+
+/// The letters of a name that every file system takes.
+std::string file_name(const std::string& name) {
+  std::string safe;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    safe += std::isalnum(byte) != 0 || byte >= 0x80 || c == '.' || c == '-' || c == '_' ? c : '-';
+  }
+  return safe;
+}
+
+/// Those of the complete data sets. Titles and folders tell them apart; folders depend on nothing but path, features
+/// and semantics.
+std::vector<StudyVariant> study_variants(const std::vector<FoundDataset>& found, const ReproduceOptions& options) {
+  std::map<std::string, int> of_name;
+  for (const auto& data : found) ++of_name[data.name];
+  std::vector<StudyVariant> variants;
+  for (const auto& data : found) {
+    if (!data.problem.empty()) continue;
+    const std::string place = data.folder.lexically_relative(options.root).generic_string();
+    for (const auto& features : data.features)
+      for (const auto& semantics : data.semantics) {
+        StudyVariant variant{&data, {}, of_name[data.name] > 1 ? place : data.name, {}, 0};
+        variant.load.features = data.features.size() > 1 ? features : "";
+        variant.load.semantics = data.semantics.size() > 1 ? semantics : "";
+        variant.load.seed = options.seed;
+        if (data.semantics.size() > 1) variant.title += " " + semantics;
+        if (data.features.size() > 1) variant.title += " " + features;
+        if (!data.known_as.empty() && data.name.find(data.known_as) == std::string::npos)
+          variant.title += " (" + data.known_as + ")";
+        // All of it, so that results keep their folder when data sets, features or semantics are added.
+        variant.folder = options.out / file_name(fmt::format("{}-{}-{}", place == "." ? data.name : place,
+                                                             fs::path(features).stem().string(),
+                                                             fs::path(semantics).stem().string()));
+        variants.push_back(std::move(variant));
+      }
+  }
+  return variants;
+}
+
+enum class StudyPart { methods, ablation, sparsity };
+
+/// The file of a part's results. Those of the parts of the method lie beside the default model, where the report looks.
+fs::path results_file(const StudyVariant& variant, StudyPart part) {
+  if (part == StudyPart::methods) return variant.folder / "methods.json";
+  return variant.folder / "default" / (part == StudyPart::ablation ? "ablation.json" : "sparsity.json");
+}
+
+struct StudyPlan {
+  StudyPart part;
+  std::vector<Entry> entries;
+  std::uint64_t seeds;
+};
+
+std::vector<Entry> study_entries(const std::string& methods) {
+  std::vector<Entry> entries;
+  for (std::size_t start = 0; start <= methods.size();) {
+    const std::size_t end = std::min(methods.find(',', start), methods.size());
+    const std::string text = methods.substr(start, end - start);
+    start = end + 1;
+    Entry entry = method_entries(text, TrainSettings{}).front();
+    entry.label = text;
+    if (std::ranges::any_of(entries, [&](const Entry& other) { return other.label == text; }))
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: expected each method once, found '{}' twice", option_name("methods"), text));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+/// The parts that the options ask for, methods first. Throws usage for methods that are unknown or occur twice.
+std::vector<StudyPlan> study_plan(const ReproduceOptions& options) {
+  std::vector<StudyPlan> plan;
+  plan.push_back({StudyPart::methods, study_entries(options.methods), static_cast<std::uint64_t>(options.seeds)});
+  if (options.ablation) plan.push_back({StudyPart::ablation, ablation_entries(TrainSettings{}), 1});
+  if (options.sparsity)
+    plan.push_back({StudyPart::sparsity, sweep_entries("k", method_entries("parsnets", TrainSettings{})), 1});
+  for (auto& part : plan)
+    for (auto& entry : part.entries) {
+      entry.options.run.memory_limit = options.memory_limit;
+      // Rows of the ablation search a grid each: on one fold, or they would take most of the time.
+      if (part.part == StudyPart::ablation && entry.options.search.kind == Search::grid)
+        entry.options.calibration.folds = 1;
+    }
+  return plan;
+}
+
 /// A damaged file is as good as none: what it would have said is made again.
-nlohmann::ordered_json read_or_null(const std::filesystem::path& file) {
+Json read_or_null(const fs::path& file) {
   try {
     return parse_ordered_json(read_text_file(file), file.string());
   } catch (const Error&) {
     return nullptr;
   }
 }
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 const std::set<std::string> kReported{"paper", "default", "auto"};
 constexpr std::size_t kSweptNetworks = 200;  ///< of sweep_entries("k"); at most one per sample
@@ -171,7 +265,7 @@ class Study {
 
   void run_one(const StudyVariant& variant, const StudyPlan& part, const Entry& entry, const Dataset& data,
                BenchResults& results) {
-    RunEntry how{{options_.seed, part.seeds}, options_.message, {}, {}};
+    RunEntry how{options_.seed, part.seeds, options_.message, {}, {}};
     std::size_t trained = 0;
     how.before = [&](std::uint64_t seed) { say(variant, entry.label, seed); };
     how.keep = [&](const Model& model, const TrainRun& run, std::uint64_t seed) {
@@ -262,16 +356,12 @@ class Study {
     fs::create_directories(folder);
     std::string text = fmt::format("# Results\n\nMade by parsnets {}, seeds {} to {}.\n", PARSNETS_VERSION,
                                    options_.seed, options_.seed + static_cast<std::uint64_t>(options_.seeds) - 1);
-    const std::pair<const char*, TableFormat> formats[] = {{".md", TableFormat::markdown},
-                                                           {".csv", TableFormat::csv},
-                                                           {".tex", TableFormat::latex},
-                                                           {".json", TableFormat::json}};
     for (const char* name : kTableNames)  // of an earlier call with other options
       if (std::ranges::none_of(result_.tables, [&](const ResultTable& table) { return table.name == name; }))
-        for (const auto& [ending, format] : formats) fs::remove(folder / (std::string(name) + ending));
+        for (const auto& [ending, format] : kTableFormats) fs::remove(folder / fmt::format("{}{}", name, ending));
     for (const auto& table : result_.tables) {
-      for (const auto& [ending, format] : formats)
-        write_text_file(folder / (table.name + ending), to_text(table, format));
+      for (const auto& [ending, format] : kTableFormats)
+        write_text_file(folder / fmt::format("{}{}", table.name, ending), to_text(table, format));
       text += fmt::format("\n## {}\n\n{}", heading_of(table.name), to_text(table, TableFormat::markdown));
     }
     write_text_file(folder / "tables.tex", latex_document(result_.tables));

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -43,15 +44,12 @@ std::string title(const ResultColumn& column) {
   return column.group.empty() ? column.name : column.name.empty() ? column.group : column.group + " " + column.name;
 }
 
-const char* source_name(RowSource source) {
-  return source == RowSource::measured ? "measured" : source == RowSource::own ? "own" : "published";
-}
+/// The name of a source in files, and the heading of its block of rows; by RowSource.
+constexpr std::pair<const char*, const char*> kSources[] = {{"measured", "Measured here"},
+                                                            {"own", "Own rows, not measured here"},
+                                                            {"published", "Published, not measured here"}};
 
-const char* block_name(RowSource source) {
-  return source == RowSource::measured ? "Measured here"
-         : source == RowSource::own    ? "Own rows, not measured here"
-                                       : "Published, not measured here";
-}
+const auto& names_of(RowSource source) { return kSources[static_cast<std::size_t>(source)]; }
 
 /// Text that stays in its cell.
 std::string markdown_cell(std::string text) {
@@ -90,23 +88,16 @@ std::string markdown(const ResultTable& table) {
   return text;
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string csv(const ResultTable& table) {
   std::string text;
-  for (const auto& head : table.row_heads) text += csv_text(head) + ",";
+  for (const auto& head : table.row_heads) text += csv_cell(head) + ",";
   text += "source";
   for (const auto& column : table.columns)
-    text += "," + csv_text(title(column)) + "," + csv_text(title(column) + " sd");
+    text += "," + csv_cell(title(column)) + "," + csv_cell(title(column) + " sd");
   text += "\n";
   for (const auto& row : table.rows) {
-    for (const auto& head : row.heads) text += csv_text(head) + ",";
-    text += source_name(row.source);
+    for (const auto& head : row.heads) text += csv_cell(head) + ",";
+    text += names_of(row.source).first;
     for (const auto& cell : row.cells)
       for (const auto& value : {cell.mean, cell.sd}) text += value ? fmt::format(",{:.6g}", *value) : ",";
     text += "\n";
@@ -115,63 +106,44 @@ std::string csv(const ResultTable& table) {
 }
 
 std::string latex_text(const std::string& text) {
+  static const std::map<char, std::string> names{{'~', "asciitilde"}, {'^', "asciicircum"}, {'\\', "backslash"},
+                                                 {'<', "less"},       {'>', "greater"},     {'|', "bar"}};
   std::string escaped;
-  for (const char c : text) switch (c) {
-      case '&':
-      case '%':
-      case '$':
-      case '#':
-      case '_':
-      case '{':
-      case '}': escaped += std::string("\\") + c; break;
-      case '~': escaped += "\\textasciitilde{}"; break;
-      case '^': escaped += "\\textasciicircum{}"; break;
-      case '\\': escaped += "\\textbackslash{}"; break;
-      case '<': escaped += "\\textless{}"; break;
-      case '>': escaped += "\\textgreater{}"; break;
-      case '|': escaped += "\\textbar{}"; break;
-      default: escaped += c;
+  for (const char c : text) {
+    if (const auto name = names.find(c); name != names.end()) {
+      escaped += "\\text" + name->second + "{}";
+      continue;
     }
+    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
   return escaped;
 }
 
 /// The end of the row before takes a following [ or * as its argument.
 std::string row_start(const std::string& head) { return head.starts_with('[') || head.starts_with('*') ? "{}" : ""; }
 
-/// The columns from `first` on that share its group.
-std::size_t group_end(const ResultTable& table, std::size_t first) {
-  std::size_t end = first + 1;
-  while (end < table.columns.size() && table.columns[end].group == table.columns[first].group) ++end;
-  return end;
-}
-
 std::string latex_head(const ResultTable& table) {
-  const std::size_t heads = table.row_heads.size();
-  std::string groups, rules, names;
-  bool grouped = false;
-  for (std::size_t h = 0; h < heads; ++h) {
-    names += (h == 0 ? "" : " & ") + latex_text(table.row_heads[h]);
-    if (h > 0) groups += " &";
-  }
-  for (std::size_t c = 0; c < table.columns.size();) {
-    const std::size_t end = group_end(table, c);
+  const std::size_t heads = table.row_heads.size(), columns = table.columns.size();
+  const auto any = [&](std::string ResultColumn::*text) {
+    return std::ranges::any_of(table.columns, [&](const auto& column) { return !(column.*text).empty(); });
+  };
+  const bool grouped = any(&ResultColumn::group), named = any(&ResultColumn::name);
+  std::string names;
+  for (std::size_t h = 0; h < heads; ++h) names += (h == 0 ? "" : " & ") + latex_text(table.row_heads[h]);
+  // Groups of one unnamed column: their names are the heads of the columns.
+  for (const auto& column : table.columns) names += " & " + latex_text(grouped && !named ? column.group : column.name);
+  names += " \\\\\n";
+  if (!grouped || !named) return names;
+  std::string groups, rules;
+  for (std::size_t h = 1; h < heads; ++h) groups += " &";
+  for (std::size_t c = 0, end = 0; c < columns; c = end) {
     const std::string& group = table.columns[c].group;
+    while (end < columns && table.columns[end].group == group) ++end;
     groups += fmt::format(" & \\multicolumn{{{}}}{{c}}{{{}}}", end - c, latex_text(group));
     if (!group.empty()) rules += fmt::format("\\cmidrule(lr){{{}-{}}}", heads + c + 1, heads + end);
-    grouped = grouped || !group.empty();
-    for (; c < end; ++c) names += " & " + latex_text(table.columns[c].name);
   }
-  const bool named = std::ranges::any_of(table.columns, [](const auto& column) { return !column.name.empty(); });
-  std::string text = grouped ? groups + " \\\\\n" : "";
-  if (grouped && named) text += rules + "\n";
-  // Groups of one unnamed column: their names are the heads of the columns.
-  if (grouped && !named) {
-    text.clear();
-    for (std::size_t h = 0; h < heads; ++h) text += (h == 0 ? "" : " & ") + latex_text(table.row_heads[h]);
-    for (const auto& column : table.columns) text += " & " + latex_text(column.group);
-    return text + " \\\\\n";
-  }
-  return text + names + " \\\\\n";
+  return groups + " \\\\\n" + rules + "\n" + names;
 }
 
 std::string latex(const ResultTable& table) {
@@ -191,7 +163,7 @@ std::string latex(const ResultTable& table) {
     if (r == 0 || row.source != table.rows[r - 1].source) {
       text += "\\midrule\n";
       if (blocks)
-        text += fmt::format("\\multicolumn{{{}}}{{l}}{{\\emph{{{}}}}} \\\\\n", columns, block_name(row.source));
+        text += fmt::format("\\multicolumn{{{}}}{{l}}{{\\emph{{{}}}}} \\\\\n", columns, names_of(row.source).second);
     }
     for (std::size_t h = 0; h < row.heads.size(); ++h)
       text += (h == 0 ? row_start(row.heads[0]) : " & ") + latex_text(row.heads[h]);
@@ -215,10 +187,8 @@ std::string latex(const ResultTable& table) {
 
 TableFormat table_format_of(const std::string& file, const std::string& option) {
   const std::string ending = std::filesystem::path(file).extension().string();
-  if (ending == ".md") return TableFormat::markdown;
-  if (ending == ".csv") return TableFormat::csv;
-  if (ending == ".tex") return TableFormat::latex;
-  if (ending == ".json") return TableFormat::json;
+  const auto found = std::ranges::find(kTableFormats, ending, [](const auto& format) { return format.first; });
+  if (found != std::end(kTableFormats)) return found->second;
   throw Error(ErrorCode::usage, fmt::format("{}: expected a file ending in .md, .csv, .tex or .json, found '{}'",
                                             option_name(option), file));
 }
@@ -257,7 +227,7 @@ Json to_json(const ResultTable& table) {
     Json cells = Json::array();
     const auto value = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
     for (const auto& cell : row.cells) cells.push_back({{"mean", value(cell.mean)}, {"sd", value(cell.sd)}});
-    json["rows"].push_back({{"heads", row.heads}, {"source", source_name(row.source)}, {"cells", std::move(cells)}});
+    json["rows"].push_back({{"heads", row.heads}, {"source", names_of(row.source).first}, {"cells", std::move(cells)}});
   }
   json["notes"] = table.notes;
   return json;
@@ -266,19 +236,17 @@ Json to_json(const ResultTable& table) {
 ResultTable result_table_from(const nlohmann::json& json, const std::string& file) {
   ResultTable table;
   try {
-    table.name = json.at("name").get<std::string>();
-    table.caption = json.at("caption").get<std::string>();
-    table.row_heads = json.at("row_heads").get<std::vector<std::string>>();
+    json.at("name").get_to(table.name);
+    json.at("caption").get_to(table.caption);
+    json.at("row_heads").get_to(table.row_heads);
     for (const auto& column : json.at("columns"))
       table.columns.push_back({column.at("group").get<std::string>(), column.at("name").get<std::string>(),
                                std::clamp(column.at("decimals").get<int>(), 0, 10), column.at("ranked").get<bool>()});
     for (const auto& row : json.at("rows")) {
       const auto source = row.at("source").get<std::string>();
-      ResultRow read{row.at("heads").get<std::vector<std::string>>(),
-                     {},
-                     source == "own"         ? RowSource::own
-                     : source == "published" ? RowSource::published
-                                             : RowSource::measured};
+      ResultRow read{row.at("heads").get<std::vector<std::string>>(), {}, RowSource::measured};
+      for (const RowSource other : {RowSource::own, RowSource::published})
+        if (source == names_of(other).first) read.source = other;
       const auto value = [](const nlohmann::json& v) {
         return v.is_null() ? std::nullopt : std::optional(v.get<double>());
       };
@@ -289,7 +257,7 @@ ResultTable result_table_from(const nlohmann::json& json, const std::string& fil
                              fmt::format("{} and {}", read.heads.size(), read.cells.size()), "write the table again"});
       table.rows.push_back(std::move(read));
     }
-    table.notes = json.at("notes").get<std::vector<std::string>>();
+    json.at("notes").get_to(table.notes);
   } catch (const nlohmann::json::exception& error) {
     throw Error(BadInput{file, "", "a table of results", error.what(), "write the table again"});
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace parsnets {
@@ -44,8 +45,12 @@ struct ResultTable {
 };
 
 enum class TableFormat { markdown, csv, latex, json };
-
-/// .md, .csv, .tex or .json. Throws usage for another ending, naming `option`.
+/// The ending of a file is its format.
+inline constexpr std::pair<std::string_view, TableFormat> kTableFormats[] = {{".md", TableFormat::markdown},
+                                                                             {".csv", TableFormat::csv},
+                                                                             {".tex", TableFormat::latex},
+                                                                             {".json", TableFormat::json}};
+/// Throws usage for another ending, naming `option`.
 TableFormat table_format_of(const std::string& file, const std::string& option);
 
 /// Columns are marked among measured and own rows: best bold, second underlined, by the mean as it is printed; equal

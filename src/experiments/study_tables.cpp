@@ -9,51 +9,36 @@
 #include <map>
 #include <set>
 
-#include "eval/reference.hpp"
-
 namespace parsnets {
 
 using Json = nlohmann::ordered_json;
 
 namespace {
 
+using Sets = std::vector<StudySet>;
 using Results = Json StudySet::*;
 
-const Json* row_of(const Json& results, const std::string& label) {
-  if (!results.is_object()) return nullptr;
-  for (const auto& row : results.at("methods"))
-    if (row.at("method") == label) return &row;
-  return nullptr;
+/// The rows of a part of a set; none where it was not run.
+const Json& rows_of(const StudySet& set, Results results) {
+  static const Json none = Json::array();
+  return (set.*results).is_object() ? (set.*results).at("methods") : none;
 }
 
 /// Labels of the rows of all sets, in the order in which they first occur.
-std::vector<std::string> labels_of(const std::vector<StudySet>& sets, Results results) {
+std::vector<std::string> labels_of(const Sets& sets, Results results) {
   std::vector<std::string> labels;
-  for (const auto& set : sets) {
-    if (!(set.*results).is_object()) continue;
-    for (const auto& row : (set.*results).at("methods"))
+  for (const auto& set : sets)
+    for (const auto& row : rows_of(set, results))
       if (const auto label = row.at("method").get<std::string>(); std::ranges::find(labels, label) == labels.end())
         labels.push_back(label);
-  }
   return labels;
 }
 
-std::optional<double> number_at(const Json& json, const char* pointer) {
+std::optional<double> number_at(const Json& json, const std::string& pointer) {
   const Json::json_pointer at(pointer);
   if (!json.contains(at) || !json.at(at).is_number()) return std::nullopt;
   const auto number = json.at(at).get<double>();
   return std::isfinite(number) ? std::optional(number) : std::nullopt;  // one seed has no spread
-}
-
-ResultCell summary_cell(const Json& row, const std::string& metric) {
-  return {number_at(row, ("/summary/" + metric + "/mean").c_str()),
-          number_at(row, ("/summary/" + metric + "/sd").c_str())};
-}
-
-double mean_of_runs(const Json& row, const char* key) {
-  double sum = 0;
-  for (const auto& run : row.at("runs")) sum += run.value(key, 0.0);
-  return sum / static_cast<double>(row.at("runs").size());
 }
 
 /// A column of each set and how its cell is read from a row of results.
@@ -63,68 +48,87 @@ struct Measure {
 };
 
 /// Rows x (sets x measures). Sets without these results get no columns.
-ResultTable grid(const std::vector<StudySet>& sets, Results results, const std::string& head,
+ResultTable grid(const std::string& name, const Sets& sets, Results results, const std::string& head,
                  const std::vector<Measure>& measures) {
   ResultTable table;
+  table.name = name;
   table.row_heads = {head};
   std::vector<const StudySet*> shown;
-  for (const auto& set : sets)
-    if ((set.*results).is_object()) shown.push_back(&set);
-  for (const auto* set : shown)
+  for (const auto& set : sets) {
+    if (!(set.*results).is_object()) continue;
+    shown.push_back(&set);
     for (const auto& measure : measures) {
       table.columns.push_back(measure.column);
-      table.columns.back().group = set->title;
+      table.columns.back().group = set.title;
     }
+  }
   for (const auto& label : labels_of(sets, results)) {
     ResultRow row{{label}, {}, RowSource::measured};
-    for (const auto* set : shown)
-      for (const auto& measure : measures) {
-        const Json* found = row_of(set->*results, label);
-        row.cells.push_back(found == nullptr || found->at("runs").empty() ? ResultCell{} : measure.cell(*found));
-      }
+    for (const auto* set : shown) {
+      const Json& rows = rows_of(*set, results);
+      const auto found = std::ranges::find_if(rows, [&](const Json& one) { return one.at("method") == label; });
+      for (const auto& measure : measures)
+        row.cells.push_back(found == rows.end() || found->at("runs").empty() ? ResultCell{} : measure.cell(*found));
+    }
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-Measure summary(const char* name, const char* metric) {
-  return {{"", name}, [metric](const Json& row) { return summary_cell(row, metric); }};
+/// Mean and spread over seeds.
+Measure summary(const char* name, const std::string& metric) {
+  return {{"", name}, [at = "/summary/" + metric](const Json& row) {
+            return ResultCell{number_at(row, at + "/mean"), number_at(row, at + "/sd")};
+          }};
+}
+
+/// A number that is not ranked.
+Measure number(const char* name, const std::string& pointer, int decimals = 1) {
+  return {{"", name, decimals, false}, [pointer](const Json& row) { return ResultCell{number_at(row, pointer), {}}; }};
+}
+
+Measure mean_of_runs(const char* name, const char* key, double unit, int decimals) {
+  return {{"", name, decimals, false}, [key, unit](const Json& row) {
+            double sum = 0;
+            for (const auto& run : row.at("runs")) sum += run.value(key, 0.0);
+            return ResultCell{sum / static_cast<double>(row.at("runs").size()) / unit, {}};
+          }};
 }
 
 /// "mean ± standard deviation over 3 seeds", by the runs that are there.
-std::string seeds_text(const std::vector<StudySet>& sets, Results results) {
-  std::size_t fewest = 0, most = 0;
-  for (const auto& set : sets) {
-    if (!(set.*results).is_object()) continue;
-    for (const auto& row : (set.*results).at("methods")) {
-      const std::size_t runs = row.at("runs").size();
-      if (runs == 0) continue;
-      fewest = fewest == 0 ? runs : std::min(fewest, runs);
-      most = std::max(most, runs);
-    }
-  }
-  if (most <= 1) return "one seed";
-  return fmt::format("mean ± standard deviation over {} seeds",
-                     fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most));
+std::string seeds_text(const Sets& sets, Results results) {
+  std::set<std::size_t> runs;
+  for (const auto& set : sets)
+    for (const auto& row : rows_of(set, results))
+      if (!row.at("runs").empty()) runs.insert(row.at("runs").size());
+  if (runs.empty() || *runs.rbegin() == 1) return "one seed";
+  return fmt::format("mean ± standard deviation over {}{} seeds",
+                     runs.size() == 1 ? "" : fmt::format("{} to ", *runs.begin()), *runs.rbegin());
 }
 
-const char* const kMarks = "The best of the rows measured here and of own rows is bold, the second underlined.";
+/// A grid of accuracies.
+ResultTable accuracy_table(const std::string& name, const Sets& sets, Results results, const std::string& head,
+                           const std::vector<Measure>& measures, const std::string& about) {
+  ResultTable table = grid(name, sets, results, head, measures);
+  table.caption =
+      fmt::format("{}, {}. The best of the rows measured here and of own rows is bold, the second underlined.", about,
+                  seeds_text(sets, results));
+  return table;
+}
 
-void add_failures(const std::vector<StudySet>& sets, Results results, ResultTable& table) {
-  for (const auto& set : sets) {
-    if (!(set.*results).is_object()) continue;
-    for (const auto& row : (set.*results).at("methods"))
+void add_failures(const Sets& sets, Results results, ResultTable& table) {
+  for (const auto& set : sets)
+    for (const auto& row : rows_of(set, results))
       if (row.contains("error"))
         table.notes.push_back(fmt::format("{} failed on {}: {}", row.at("method").get<std::string>(), set.title,
                                           row.at("error").get<std::string>()));
-  }
 }
 
 std::string stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
 /// Whether a cited row belongs to the columns of a set. Where a data set has several choices of features or semantics,
 /// a row that names one of them belongs to that one, any other row to the first.
-bool is_about(const CitedRow& row, const StudySet& set, const std::vector<StudySet>& sets) {
+bool is_about(const CitedRow& row, const StudySet& set, const Sets& sets) {
   const auto of_same_data = [&](const StudySet& other) {
     return other.methods.is_object() && other.methods.value("data", "") == set.methods.value("data", "");
   };
@@ -157,33 +161,37 @@ std::string head_of(const CitedRow& row) {
   return about.empty() ? row.method : row.method + " (" + about + ")";
 }
 
+/// The row with these heads, which is added if need be.
+ResultRow& row_of(const std::vector<std::string>& heads, const CitedRow& cited, std::size_t columns,
+                  std::vector<ResultRow>& rows) {
+  const RowSource source = cited.own ? RowSource::own : RowSource::published;
+  const auto found =
+      std::ranges::find_if(rows, [&](const ResultRow& row) { return row.heads == heads && row.source == source; });
+  if (found != rows.end()) return *found;
+  return rows.emplace_back(ResultRow{heads, std::vector<ResultCell>(columns), source});
+}
+
 using CitedValue = std::optional<double> CitedRow::*;
 
 /// Adds the rows that were not measured here, own ones first; `values` are the columns of each set.
-void add_cited(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own,
-               const std::vector<CitedValue>& values, ResultTable& table) {
+void add_cited(const Sets& sets, const std::vector<CitedRow>& own, const std::vector<CitedValue>& values,
+               ResultTable& table) {
   std::map<std::string, std::vector<std::string>> sources;
   std::vector<ResultRow> rows[2];
   std::size_t first_column = 0;
   for (const auto& set : sets) {
     if (!set.methods.is_object()) continue;
-    const auto about = cited_rows(
-        {set.methods.value("data", ""), set.methods.value("known_as", ""), set.methods.value("proposed_split_of", "")},
-        own);
+    const auto about = cited_rows(set.methods.value("data", ""), set.methods.value("known_as", ""),
+                                  set.methods.value("proposed_split_of", ""), own);
     for (const auto& cited : about) {
       if (!is_about(cited, set, sets)) continue;
       if (std::ranges::none_of(values, [&](CitedValue value) { return (cited.*value).has_value(); })) continue;
-      const std::string head = head_of(cited);
       auto& block = rows[cited.own ? 0 : 1];
-      auto found = std::ranges::find_if(block, [&](const ResultRow& row) { return row.heads[0] == head; });
-      if (found == block.end()) {
-        block.push_back(
-            {{head}, std::vector<ResultCell>(table.columns.size()), cited.own ? RowSource::own : RowSource::published});
-        found = std::prev(block.end());
-        if (!cited.source.empty()) sources[cited.source].push_back(cited.method);
-      }
+      const std::size_t before = block.size();
+      ResultRow& row = row_of({head_of(cited)}, cited, table.columns.size(), block);
+      if (block.size() > before && !cited.source.empty()) sources[cited.source].push_back(cited.method);
       for (std::size_t v = 0; v < values.size(); ++v)
-        if (cited.*values[v]) found->cells[first_column + v].mean = cited.*values[v];
+        if (cited.*values[v]) row.cells[first_column + v].mean = cited.*values[v];
     }
     first_column += values.size();
   }
@@ -202,105 +210,22 @@ void add_cited(const std::vector<StudySet>& sets, const std::vector<CitedRow>& o
     table.notes.push_back(fmt::format("From {}: {}.", source, fmt::join(methods, ", ")));
 }
 
-Measure interval(const char* metric, const char* name, const char* end, const char* title) {
-  const std::string pointer = fmt::format("/{}/{}/{}", name, metric, end);
-  return {{"", title, 1, false}, [pointer](const Json& row) {
-            return ResultCell{number_at(row, pointer.c_str()), {}};
-          }};
-}
-
-}  // namespace
-
-ResultTable zsl_table(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own) {
-  ResultTable table = grid(sets, &StudySet::methods, "method", {summary("", "zsl")});
-  table.name = "zsl";
-  table.caption = fmt::format("Zero-shot learning: top-1 accuracy per class in percent on unseen classes, {}. {}",
-                              seeds_text(sets, &StudySet::methods), kMarks);
-  add_failures(sets, &StudySet::methods, table);
-  add_cited(sets, own, {&CitedRow::zsl}, table);
-  return table;
-}
-
-ResultTable gzsl_table(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own) {
-  ResultTable table =
-      grid(sets, &StudySet::methods, "method", {summary("U", "u"), summary("S", "s"), summary("H", "h")});
-  table.name = "gzsl";
-  table.caption = fmt::format(
-      "Generalised zero-shot learning: accuracy per class in percent on unseen (U) and seen classes (S) and their "
-      "harmonic mean (H), {}. {}",
-      seeds_text(sets, &StudySet::methods), kMarks);
-  add_cited(sets, own, {&CitedRow::u, &CitedRow::s, &CitedRow::h}, table);
-  return table;
-}
-
-ResultTable ablation_table(const std::vector<StudySet>& sets) {
-  ResultTable table = grid(sets, &StudySet::ablation, "model", {summary("ZSL", "zsl"), summary("H", "h")});
-  table.name = "ablation";
-  table.notes = {"Rows of the paper's method, which have the squared loss, choose lambda on validation classes."};
-  table.caption = fmt::format("Ablation: parts of the method, accuracies in percent, {}. {}",
-                              seeds_text(sets, &StudySet::ablation), kMarks);
-  add_failures(sets, &StudySet::ablation, table);
-  return table;
-}
-
-ResultTable sparsity_table(const std::vector<StudySet>& sets) {
-  ResultTable table = grid(sets, &StudySet::sparsity, "open networks", {summary("ZSL", "zsl"), summary("H", "h")});
-  table.name = "sparsity";
-  table.caption = fmt::format("Sparsity: accuracies in percent by the number of open networks of 200, {}. {}",
-                              seeds_text(sets, &StudySet::sparsity), kMarks);
-  for (auto& row : table.rows)  // "parsnets open=10"
-    if (const auto at = row.heads[0].rfind("open="); at != std::string::npos)
-      row.heads[0] = row.heads[0].substr(at + 5);
-  add_failures(sets, &StudySet::sparsity, table);
-  return table;
-}
-
-ResultTable cost_table(const std::vector<StudySet>& sets) {
-  ResultTable table = grid(sets, &StudySet::methods, "method",
-                           {{{"", "s", 1, false},
-                             [](const Json& row) {
-                               return ResultCell{mean_of_runs(row, "seconds"), {}};
-                             }},
-                            {{"", "MB", 2, false}, [](const Json& row) {
-                               return ResultCell{mean_of_runs(row, "model_bytes") / 1e6, {}};
-                             }}});
-  table.name = "costs";
-  table.caption = "Seconds of training, the choice of settings included, and size of the model file in MB.";
-  table.notes = {"Times are those of the machine on which the runs were made, with whatever else ran on it."};
-  return table;
-}
-
-ResultTable interval_table(const std::vector<StudySet>& sets) {
-  ResultTable table =
-      grid(sets, &StudySet::methods, "method",
-           {interval("zsl", "intervals", "low", "ZSL from"), interval("zsl", "intervals", "high", "ZSL to"),
-            interval("h", "intervals", "low", "H from"), interval("h", "intervals", "high", "H to")});
-  table.name = "intervals";
-  table.caption =
-      "95 % intervals of ZSL and H by a bootstrap over test classes and over the samples of each class, in percent.";
-  return table;
-}
-
-ResultTable comparison_table(const std::vector<StudySet>& sets) {
-  Measure p_zsl = interval("zsl", "versus", "p", "p of ZSL"), p_h = interval("h", "versus", "p", "p of H");
-  p_zsl.column.decimals = p_h.column.decimals = 3;
-  ResultTable table =
-      grid(sets, &StudySet::methods, "method",
-           {interval("zsl", "versus", "difference", "ZSL"), p_zsl, interval("h", "versus", "difference", "H"), p_h});
-  const auto labels = labels_of(sets, &StudySet::methods);
+ResultTable comparison_table(const Sets& sets) {
+  ResultTable table = grid("comparisons", sets, &StudySet::methods, "method",
+                           {number("ZSL", "/versus/zsl/difference"), number("p of ZSL", "/versus/zsl/p", 3),
+                            number("H", "/versus/h/difference"), number("p of H", "/versus/h/p", 3)});
   std::erase_if(table.rows, [](const ResultRow& row) {
     return std::ranges::none_of(row.cells, [](const ResultCell& cell) { return cell.mean.has_value(); });
   });
-  table.name = "comparisons";
+  const auto labels = labels_of(sets, &StudySet::methods);
   table.caption = fmt::format(
       "Difference from {} in points on the same test samples, and two-sided p of a test in which the two methods "
-      "change "
-      "places in whole classes.",
+      "change places in whole classes.",
       labels.empty() ? "the first method" : labels.front());
   return table;
 }
 
-ResultTable data_table(const std::vector<StudySet>& sets) {
+ResultTable data_table(const Sets& sets) {
   ResultTable table;
   table.name = "data";
   table.caption = "Data sets.";
@@ -310,10 +235,8 @@ ResultTable data_table(const std::vector<StudySet>& sets) {
   for (const auto& set : sets) {
     const Json& info = set.methods.is_object() ? set.methods : set.ablation;
     if (!info.is_object()) continue;
-    ResultRow row{{set.title, info.value("features", ""), info.value("semantics", ""), info.value("split", ""),
-                   info.value("checksum", "")},
-                  {},
-                  RowSource::measured};
+    ResultRow row{{set.title}, {}, RowSource::measured};
+    for (const char* key : {"features", "semantics", "split", "checksum"}) row.heads.push_back(info.value(key, ""));
     for (const char* key : {"/samples", "/dimensions", "/seen_classes", "/unseen_classes"})
       row.cells.push_back({number_at(info, key), {}});
     table.rows.push_back(std::move(row));
@@ -321,23 +244,58 @@ ResultTable data_table(const std::vector<StudySet>& sets) {
   return table;
 }
 
-std::vector<ResultTable> study_tables(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own) {
-  std::vector<ResultTable> tables{zsl_table(sets, own),   gzsl_table(sets, own), ablation_table(sets),
-                                  sparsity_table(sets),   cost_table(sets),      interval_table(sets),
-                                  comparison_table(sets), data_table(sets)};
+}  // namespace
+
+std::vector<ResultTable> study_tables(const Sets& sets, const std::vector<CitedRow>& own) {
+  const Measure zsl = summary("ZSL", "zsl"), u = summary("U", "u"), s = summary("S", "s"), h = summary("H", "h");
+  ResultTable of_zsl = accuracy_table("zsl", sets, &StudySet::methods, "method", {summary("", "zsl")},
+                                      "Zero-shot learning: top-1 accuracy per class in percent on unseen classes");
+  add_failures(sets, &StudySet::methods, of_zsl);
+  add_cited(sets, own, {&CitedRow::zsl}, of_zsl);
+
+  ResultTable of_gzsl =
+      accuracy_table("gzsl", sets, &StudySet::methods, "method", {u, s, h},
+                     "Generalised zero-shot learning: accuracy per class in percent on unseen (U) and seen classes (S) "
+                     "and their harmonic mean (H)");
+  add_cited(sets, own, {&CitedRow::u, &CitedRow::s, &CitedRow::h}, of_gzsl);
+
+  ResultTable ablation = accuracy_table("ablation", sets, &StudySet::ablation, "model", {zsl, h},
+                                        "Ablation: parts of the method, accuracies in percent");
+  ablation.notes = {"Rows of the paper's method, which have the squared loss, choose lambda on validation classes."};
+  add_failures(sets, &StudySet::ablation, ablation);
+
+  ResultTable sparsity = accuracy_table("sparsity", sets, &StudySet::sparsity, "open networks", {zsl, h},
+                                        "Sparsity: accuracies in percent by the number of open networks of 200");
+  for (auto& row : sparsity.rows)  // "parsnets open=10"
+    if (const auto at = row.heads[0].rfind("open="); at != std::string::npos)
+      row.heads[0] = row.heads[0].substr(at + 5);
+  add_failures(sets, &StudySet::sparsity, sparsity);
+
+  ResultTable costs = grid("costs", sets, &StudySet::methods, "method",
+                           {mean_of_runs("s", "seconds", 1, 1), mean_of_runs("MB", "model_bytes", 1e6, 2)});
+  costs.caption = "Seconds of training, the choice of settings included, and size of the model file in MB.";
+  costs.notes = {"Times are those of the machine on which the runs were made, with whatever else ran on it."};
+
+  ResultTable intervals = grid("intervals", sets, &StudySet::methods, "method",
+                               {number("ZSL from", "/intervals/zsl/low"), number("ZSL to", "/intervals/zsl/high"),
+                                number("H from", "/intervals/h/low"), number("H to", "/intervals/h/high")});
+  intervals.caption =
+      "95 % intervals of ZSL and H by a bootstrap over test classes and over the samples of each class, in percent.";
+
+  std::vector<ResultTable> tables{
+      of_zsl, of_gzsl, ablation, sparsity, costs, intervals, comparison_table(sets), data_table(sets)};
   std::erase_if(tables, [](const ResultTable& table) { return table.rows.empty(); });
   return tables;
 }
 
 ResultTable methods_table(const StudySet& set, const std::vector<CitedRow>& cited) {
-  ResultTable table = grid({set}, &StudySet::methods, "method",
-                           {summary("ZSL", "zsl"), summary("U", "u"), summary("S", "s"), summary("H", "h")});
-  for (auto& column : table.columns) column.group.clear();
-  table.name = "results";
   const std::string split = set.methods.value("split", "");
-  table.caption = fmt::format("{} ({}, {}{}{}): accuracies in percent, {}. {}", set.title,
-                              set.methods.value("features", ""), set.methods.value("semantics", ""),
-                              split.empty() ? "" : ", ", split, seeds_text({set}, &StudySet::methods), kMarks);
+  ResultTable table =
+      accuracy_table("results", {set}, &StudySet::methods, "method",
+                     {summary("ZSL", "zsl"), summary("U", "u"), summary("S", "s"), summary("H", "h")},
+                     fmt::format("{} ({}, {}{}{}): accuracies in percent", set.title, set.methods.value("features", ""),
+                                 set.methods.value("semantics", ""), split.empty() ? "" : ", ", split));
+  for (auto& column : table.columns) column.group.clear();
   add_failures({set}, &StudySet::methods, table);
   for (const bool own : {true, false})
     for (const auto& row : cited)
@@ -363,18 +321,12 @@ ResultTable cited_table(const std::vector<CitedRow>& rows) {
   for (const bool own : {true, false})
     for (const auto& row : rows) {
       if (row.own != own) continue;
-      const std::vector<std::string> heads{row.method, row.features, row.semantics, row.source};
-      const RowSource source = own ? RowSource::own : RowSource::published;
-      auto found = std::ranges::find_if(
-          table.rows, [&](const ResultRow& other) { return other.heads == heads && other.source == source; });
-      if (found == table.rows.end()) {
-        table.rows.push_back({heads, std::vector<ResultCell>(table.columns.size()), source});
-        found = std::prev(table.rows.end());
-      }
+      ResultRow& shown =
+          row_of({row.method, row.features, row.semantics, row.source}, row, table.columns.size(), table.rows);
       const auto first = static_cast<std::size_t>(std::ranges::find(sets, row.data) - sets.begin()) * 4;
       const std::optional<double> values[] = {row.zsl, row.u, row.s, row.h};
       for (std::size_t v = 0; v < 4; ++v)
-        if (values[v]) found->cells[first + v].mean = values[v];
+        if (values[v]) shown.cells[first + v].mean = values[v];
     }
   return table;
 }

@@ -16,28 +16,13 @@ struct StudySet {
   nlohmann::ordered_json methods, ablation, sparsity;
 };
 
-/// Table 1: ZSL accuracy. Rows of `own` and published rows about the sets follow the measured ones.
-ResultTable zsl_table(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own);
-/// Table 2: U, S and H.
-ResultTable gzsl_table(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own);
-/// ZSL and H of the parts of the method.
-ResultTable ablation_table(const std::vector<StudySet>& sets);
-/// ZSL and H by the number of open networks.
-ResultTable sparsity_table(const std::vector<StudySet>& sets);
-/// Seconds of training and size of the model file.
-ResultTable cost_table(const std::vector<StudySet>& sets);
-/// 95 % intervals of ZSL and H over classes and samples.
-ResultTable interval_table(const std::vector<StudySet>& sets);
-/// Difference of each method from the first, with the p-value of the paired test.
-ResultTable comparison_table(const std::vector<StudySet>& sets);
-/// What the columns are: features, semantics, split, sizes and checksum.
-ResultTable data_table(const std::vector<StudySet>& sets);
-
-/// The names of the tables above.
+/// The tables of a study, in this order: ZSL accuracy (table 1), U, S and H (table 2), parts of the method, numbers of
+/// open networks, seconds and sizes, 95 % intervals, differences from the first method with p of the paired test, and
+/// what the columns are.
 inline constexpr const char* kTableNames[] = {"zsl",   "gzsl",      "ablation",    "sparsity",
                                               "costs", "intervals", "comparisons", "data"};
 
-/// All of those that have rows, in this order.
+/// Those that have rows. In tables 1 and 2, rows of `own` and published rows about the sets follow the measured ones.
 std::vector<ResultTable> study_tables(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own);
 
 /// One data set: ZSL, U, S, H of every method, then rows that were not measured here.

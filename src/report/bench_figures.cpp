@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/json_file.hpp"
-#include "eval/open_set.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -15,69 +14,57 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// {"mean", "sd"}; a single seed has no spread.
-Json mean_and_sd(const nlohmann::json& summary, const char* name) {
-  if (!summary.contains(name)) return nullptr;
-  const auto& value = summary.at(name);
-  return {{"mean", value.at("mean")}, {"sd", value.at("sd").is_number() ? Json(value.at("sd")) : Json()}};
+/// {"mean", "sd"}; a single seed or draw has no spread.
+Json mean_and_sd(const nlohmann::json& value) {
+  return {{"mean", value.at("mean").get<double>()},
+          {"sd", value.at("sd").is_null() ? Json() : Json(value.at("sd").get<double>())}};
 }
 
-}  // namespace
+/// What refuses a file of a certain kind.
+struct Refusal {
+  std::string name, advice;
 
-void add_bench_figures(const std::string& text, const std::string& name, const Dataset& data,
-                       nlohmann::ordered_json& run) {
-  const nlohmann::json bench = parse_json(text, name);
-  if (!bench.is_object())
-    throw Error(BadInput{name, "", "a JSON object with benchmark results", bench.type_name(), ""});
-  const bool ablation = bench.contains("ablation");
-  if ((!bench.contains("sweep") && !ablation) || !bench.contains("methods")) return;
-  try {
-    const std::string sweep = ablation ? "" : bench.at("sweep").get<std::string>();
-    const std::pair<const char*, const std::string*> expected[] = {
-        {"data", &data.name}, {"features", &data.features_name}, {"semantics", &data.semantics.name}};
-    for (const auto& [key, own] : expected)
-      if (bench.at(key).get<std::string>() != *own)
-        throw Error(BadInput{name, key, "that of the run, '" + *own + "'", "'" + bench.at(key).get<std::string>() + "'",
-                             "remove the file from the run folder"});
-    if (run.contains(ablation ? "ablation" : "sweep"))
-      throw Error(BadInput{name, "", ablation ? "one ablation per run" : "one sweep per run", "a second one",
-                           "remove one of the files from the run folder"});
-    Json rows = Json::array();
-    std::size_t networks = 0;
-    const std::string option = sweep == "k" ? "active" : sweep.substr(0, sweep.find('='));
-    for (const auto& method : bench.at("methods")) {
-      if (method.at("runs").empty()) continue;  // it failed
-      const auto& summary = method.at("summary");
-      Json row{{"label", method.at("method")},
-               {"seeds", method.at("runs").size()},
-               {"zsl", mean_and_sd(summary, "zsl")},
-               {"h", mean_and_sd(summary, "h")}};
-      if (!ablation) {
-        const auto& options = method.at("runs").at(0).at("options");
-        row["value"] = options.at(option);
-        networks = options.value("networks", std::size_t{1});
-        row["sparsity"] = option == "active" && networks > 0
-                              ? Json(options.at("active").get<double>() / static_cast<double>(networks))
-                              : Json();
-      }
-      rows.push_back(std::move(row));
-    }
-    if (ablation)
-      run["ablation"] = {{"rows", rows}};
-    else
-      run["sweep"] = {{"option", option}, {"networks", networks}, {"rows", rows}};
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(BadInput{name, "", "benchmark results", error.what(), "run the benchmark again"});
+  [[noreturn]] void operator()(const std::string& field, const std::string& expected, const std::string& found) const {
+    throw Error(BadInput{name, field, expected, found, advice});
   }
-}
+  void unless_equal(const nlohmann::json& file, const char* key, const std::string& own) const {
+    if (const auto found = file.at(key).get<std::string>(); found != own)
+      (*this)(key, "that of the run, '" + own + "'", "'" + found + "'");
+  }
+};
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-[[noreturn]] void refuse(const std::string& name, const std::string& field, const std::string& expected,
-                         const std::string& found) {
-  throw Error(BadInput{name, field, expected, found, "remove the file from the run folder or evaluate again"});
+void add_bench(const nlohmann::json& bench, const std::string& name, const Dataset& data, Json& run) {
+  const Refusal refuse{name, "remove the file from the run folder"};
+  const bool ablation = bench.contains("ablation");
+  const std::string sweep = ablation ? "" : bench.at("sweep").get<std::string>();
+  refuse.unless_equal(bench, "data", data.name);
+  refuse.unless_equal(bench, "features", data.features_name);
+  refuse.unless_equal(bench, "semantics", data.semantics.name);
+  if (run.contains(ablation ? "ablation" : "sweep"))
+    throw Error(BadInput{name, "", ablation ? "one ablation per run" : "one sweep per run", "a second one",
+                         "remove one of the files from the run folder"});
+  Json rows = Json::array();
+  std::size_t networks = 0;
+  const std::string option = sweep == "k" ? "active" : sweep.substr(0, sweep.find('='));
+  for (const auto& method : bench.at("methods")) {
+    if (method.at("runs").empty()) continue;  // it failed
+    Json row{{"label", method.at("method")}, {"seeds", method.at("runs").size()}};
+    for (const char* metric : {"zsl", "h"})
+      row[metric] = method.at("summary").contains(metric) ? mean_and_sd(method.at("summary").at(metric)) : Json();
+    if (!ablation) {
+      const auto& options = method.at("runs").at(0).at("options");
+      row["value"] = options.at(option);
+      networks = options.value("networks", std::size_t{1});
+      row["sparsity"] = option == "active" && networks > 0
+                            ? Json(options.at("active").get<double>() / static_cast<double>(networks))
+                            : Json();
+    }
+    rows.push_back(std::move(row));
+  }
+  if (ablation)
+    run["ablation"] = {{"rows", rows}};
+  else
+    run["sweep"] = {{"option", option}, {"networks", networks}, {"rows", rows}};
 }
 
 Json accuracies(const nlohmann::json& evaluation) {
@@ -87,24 +74,12 @@ Json accuracies(const nlohmann::json& evaluation) {
   return json;
 }
 
-Json mean_and_sd(const nlohmann::json& value) {
-  return {{"mean", value.at("mean").get<double>()},
-          {"sd", value.at("sd").is_null() ? Json() : Json(value.at("sd").get<double>())}};
-}
-
-void check_model(double zsl, const Evaluation& test, const std::string& name, const char* field) {
-  if (std::abs(zsl - test.zsl.top1_per_class) > 1e-6)
-    refuse(name, field, "the ZSL accuracy of the run's model, " + std::to_string(test.zsl.top1_per_class),
-           std::to_string(zsl));
-}
-
-Json transductive(const nlohmann::json& file, const Evaluation& test, const std::string& name) {
+Json transductive(const nlohmann::json& file) {
   Json json{{"protocol", file.at("protocol").get<std::string>()},
             {"samples", file.at("samples").get<std::size_t>()},
             {"before", accuracies(file.at("before"))},
             {"after", accuracies(file)},
             {"moves", Json::array()}};
-  check_model(json["before"]["zsl"].get<double>(), test, name, "before");
   for (const auto& move : file.at("moves"))
     json["moves"].push_back({{"class", move.at("class").get<std::string>()},
                              {"support", move.at("support").get<double>()},
@@ -112,11 +87,10 @@ Json transductive(const nlohmann::json& file, const Evaluation& test, const std:
   return json;
 }
 
-Json few_shot(const nlohmann::json& file, const Evaluation& test, const std::string& name) {
+Json few_shot(const nlohmann::json& file) {
   Json json{{"draws", file.at("draws").get<int>()},
             {"descriptions_alone", file.at("descriptions_alone").get<double>()},
             {"rows", Json::array()}};
-  check_model(json["descriptions_alone"].get<double>(), test, name, "descriptions_alone");
   for (const auto& row : file.at("rows"))
     json["rows"].push_back({{"examples", row.at("examples").get<int>()},
                             {"taught", mean_and_sd(row.at("taught"))},
@@ -124,37 +98,51 @@ Json few_shot(const nlohmann::json& file, const Evaluation& test, const std::str
   return json;
 }
 
+void add_field(const nlohmann::json& file, const Dataset& data, const Evaluation& test, const Refusal& refuse,
+               Json& run) {
+  refuse.unless_equal(file, "data", data.name);
+  refuse.unless_equal(file, "features", data.features_name);
+  const auto check_model = [&](const Json& zsl, const char* field) {
+    if (std::abs(zsl.get<double>() - test.zsl.top1_per_class) > 1e-6)
+      refuse(field, "the ZSL accuracy of the run's model, " + std::to_string(test.zsl.top1_per_class),
+             std::to_string(zsl.get<double>()));
+  };
+  if (file.contains("transductive")) {
+    Json json = transductive(file.at("transductive"));
+    check_model(json["before"]["zsl"], "before");
+    for (const auto& other : run.value("transductive", Json::array()))
+      if (other["protocol"] == json["protocol"]) refuse("protocol", "one file per protocol", "a second one");
+    run["transductive"].push_back(std::move(json));
+  }
+  if (file.contains("few_shot")) {
+    if (run.contains("few_shot")) refuse("few_shot", "one few-shot evaluation per run", "a second one");
+    run["few_shot"] = few_shot(file.at("few_shot"));
+    check_model(run["few_shot"]["descriptions_alone"], "descriptions_alone");
+  }
+}
+
 }  // namespace
 
-void add_field_figures(const std::string& text, const std::string& name, const Dataset& data, const Evaluation& test,
-                       nlohmann::ordered_json& run) {
-  const nlohmann::json file = parse_json(text, name);
-  if (!file.is_object()) refuse(name, "", "a JSON object with results", file.type_name());
-  if (!file.contains("transductive") && !file.contains("few_shot")) return;
+void add_file_figures(const BenchFile& from, const Dataset& data, const Evaluation& test, Json& run) {
+  const nlohmann::json file = parse_json(from.text, from.name);
+  if (!file.is_object())
+    throw Error(BadInput{from.name, "", "a JSON object with benchmark results", file.type_name(), ""});
   try {
-    const std::pair<const char*, const std::string*> expected[] = {{"data", &data.name},
-                                                                   {"features", &data.features_name}};
-    for (const auto& [key, own] : expected)
-      if (const auto found = file.at(key).get<std::string>(); found != *own)
-        refuse(name, key, "that of the run, '" + *own + "'", "'" + found + "'");
-    if (file.contains("transductive")) {
-      Json json = transductive(file.at("transductive"), test, name);
-      for (const auto& other : run.value("transductive", Json::array()))
-        if (other["protocol"] == json["protocol"]) refuse(name, "protocol", "one file per protocol", "a second one");
-      run["transductive"].push_back(std::move(json));
-    }
-    if (file.contains("few_shot")) {
-      if (run.contains("few_shot")) refuse(name, "few_shot", "one few-shot evaluation per run", "a second one");
-      run["few_shot"] = few_shot(file.at("few_shot"), test, name);
-    }
+    if (file.contains("methods") && (file.contains("sweep") || file.contains("ablation")))
+      add_bench(file, from.name, data, run);
   } catch (const nlohmann::json::exception& error) {
-    refuse(name, "", "results of an evaluation", error.what());
+    throw Error(BadInput{from.name, "", "benchmark results", error.what(), "run the benchmark again"});
+  }
+  if (!file.contains("transductive") && !file.contains("few_shot")) return;
+  const Refusal refuse{from.name, "remove the file from the run folder or evaluate again"};
+  try {
+    add_field(file, data, test, refuse, run);
+  } catch (const nlohmann::json::exception& error) {
+    refuse("", "results of an evaluation", error.what());
   }
 }
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRocPoints = 200, kBins = 40;
 constexpr std::array<std::pair<const char*, OpenSetKind>, 3> kKinds{{{"known_seen", OpenSetKind::known_seen},

@@ -1,31 +1,20 @@
 #pragma once
-// Sweeps and ablations, from what `bench --out` wrote.
+// Figures from what `bench --out` and `eval --out` wrote, and of open-set recognition.
 
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string>
 
 #include "eval/open_set.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/evaluation.hpp"
+#include "report/report.hpp"
 
 namespace parsnets {
 
-/// Adds "sweep" or "ablation" to the JSON of a run when the bench file holds one; other files are left alone. `text` is
-/// the file, `name` is for messages. Throws bad_input for a file that is no JSON object, is of other data than `data`,
-/// or is the second of its kind.
-void add_bench_figures(const std::string& text, const std::string& name, const Dataset& data,
-                       nlohmann::ordered_json& run);
-
-// Learning in the field, from what `eval --transductive` and `eval --few-shot` wrote.
-
-/// Adds a protocol to "transductive", or "few_shot", to the JSON of a run when the file holds one; other files are left
-/// alone. `test` is the evaluation of the run's model. Throws bad_input for a file that is no JSON object, is of other
-/// data or of another model, or is the second of its kind.
-void add_field_figures(const std::string& text, const std::string& name, const Dataset& data, const Evaluation& test,
-                       nlohmann::ordered_json& run);
-
-// Open-set recognition: curves, scores around the thresholds, and inputs of no class.
+/// Adds "sweep", "ablation", a protocol to "transductive", or "few_shot" to the JSON of a run when the file holds one;
+/// other files are left alone. `test` is the evaluation of the run's model. Throws bad_input for a file that is no JSON
+/// object, is of other data than `data`, of learning in the field by another model, or the second of its kind.
+void add_file_figures(const BenchFile& file, const Dataset& data, const Evaluation& test, nlohmann::ordered_json& run);
 
 /// Shares of samples by JudgedSample::above_threshold: {"edges", "known_seen", "known_unseen", "unknown" (percent per
 /// bin, or null without samples), "out_of_range": {the same three}}. 0 is an edge. The first and the last bin take what

@@ -10,10 +10,10 @@
 
 namespace parsnets {
 
-namespace {
-
-/// Eigenvalues of the smaller Gram matrix, falling: squared singular values.
-std::vector<double> squared_singular_values(MatrixView<const float> rows, ThreadPool& pool) {
+std::vector<double> singular_profile(MatrixView<const float> rows, std::size_t count, ThreadPool& pool) {
+  std::vector<double> profile(count, 0.0);
+  if (rows.empty()) return profile;
+  // The eigenvalues of the smaller Gram matrix are the squared singular values.
   const bool by_row = rows.rows() < rows.cols();
   const std::size_t side = std::min(rows.rows(), rows.cols());
   const Matrix<double> exact = to_double(rows);
@@ -22,15 +22,7 @@ std::vector<double> squared_singular_values(MatrixView<const float> rows, Thread
            gram.view());
   for (std::size_t i = 0; i < side; ++i)
     for (std::size_t j = 0; j < i; ++j) gram(i, j) = gram(j, i) = (gram(i, j) + gram(j, i)) / 2;
-  return largest_eigenpairs(gram.view()).values;
-}
-
-}  // namespace
-
-std::vector<double> singular_profile(MatrixView<const float> rows, std::size_t count, ThreadPool& pool) {
-  std::vector<double> profile(count, 0.0);
-  if (rows.empty()) return profile;
-  const auto values = squared_singular_values(rows, pool);
+  const std::vector<double> values = largest_eigenpairs(gram.view()).values;
   double total = 0;
   for (const double v : values) total += std::sqrt(std::max(0.0, v));
   for (std::size_t i = 0; total > 0 && i < std::min(count, values.size()); ++i)

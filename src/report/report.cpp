@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "base/file.hpp"
@@ -36,16 +37,10 @@ namespace {
 constexpr std::size_t kCurvePoints = 500, kProfileClasses = 12, kProfileValues = 20, kAngleBins = 36, kHubs = 10,
                       kHubBins = 41, kSubspacePoints = 400;
 
-Matrix<float> chosen_rows(const Matrix<float>& from, const std::vector<std::size_t>& rows) {
-  Matrix<float> out(rows.size(), from.cols());
-  for (std::size_t i = 0; i < rows.size(); ++i) std::ranges::copy(from.row(rows[i]), out.row(i).begin());
-  return out;
-}
-
 /// At most `most` of the unseen test samples, drawn evenly, in their order.
-std::vector<std::size_t> drawn_unseen(const RunSamples& samples, std::size_t most, std::uint64_t seed) {
-  std::vector<std::size_t> all(samples.unseen);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+std::vector<std::int32_t> drawn_unseen(const RunSamples& samples, std::size_t most, std::uint64_t seed) {
+  std::vector<std::int32_t> all(samples.unseen);
+  std::iota(all.begin(), all.end(), 0);
   if (all.size() > most) {
     Rng(seed, 91).shuffle(all);
     all.resize(most);
@@ -95,23 +90,23 @@ Json tsne_json(const Model& model, const Dataset& data, const RunSamples& sample
   if (rows.size() < 10 || samples.mapped.empty()) return nullptr;
   TsneOptions tsne_options;
   tsne_options.seed = options.seed;
-  std::vector<std::int32_t> labels;
-  labels.reserve(rows.size());
-  for (const auto r : rows) labels.push_back(samples.labels[r]);
-  const auto classes = distinct(labels);
+  std::vector<std::int32_t> classes;
+  for (const auto r : rows) classes.push_back(samples.labels[at(r)]);
+  classes = distinct(classes);
   Json json{{"classes", Json::array()},   {"label", Json::array()},
             {"sample", Json::array()},    {"correct", Json::array()},
             {"predicted", Json::array()}, {"competing", data.split.test_seen.empty() ? "unseen" : "all"}};
   for (const auto c : classes) json["classes"].push_back(data.class_names[at(c)]);
   for (const auto r : rows) {
-    const auto& predicted = model.classes.names[at(samples.predicted[r])];
-    json["label"].push_back(std::ranges::lower_bound(classes, samples.labels[r]) - classes.begin());
-    json["sample"].push_back(samples.rows[r]);
-    json["correct"].push_back(predicted == data.class_names[at(samples.labels[r])] ? 1 : 0);
+    const std::int32_t label = samples.labels[at(r)];
+    const auto& predicted = model.classes.names[at(samples.predicted[at(r)])];
+    json["label"].push_back(std::ranges::lower_bound(classes, label) - classes.begin());
+    json["sample"].push_back(samples.rows[at(r)]);
+    json["correct"].push_back(predicted == data.class_names[at(label)] ? 1 : 0);
     json["predicted"].push_back(predicted);
   }
-  json["raw"] = points_json(tsne(chosen_rows(samples.prepared, rows).view(), tsne_options, pool, progress));
-  const Matrix<float> mapped = chosen_rows(samples.mapped, rows);
+  json["raw"] = points_json(tsne(gather_rows(samples.prepared, rows).view(), tsne_options, pool, progress));
+  const Matrix<float> mapped = gather_rows(samples.mapped, rows);
   const Json map = points_json(
       tsne(stacked(model.similarity, {&mapped, &unseen.places, &unseen.means}).view(), tsne_options, pool, progress));
   // Samples first, then the places of the classes, then their means. Classes of which no sample was drawn stay out.
@@ -140,25 +135,22 @@ Matrix<float> mapped_without_mmg(const Model& model, const Dataset& data, const 
   return mapped;
 }
 
-struct Space {
-  const char* name;
-  const Matrix<float>* rows;
-};
-
-void add_geometry(const Model& model, const Dataset& data, const RunSamples& samples, const std::vector<Space>& spaces,
+/// `without_mmg`: mapped_without_mmg(), or empty.
+void add_geometry(const Model& model, const Dataset& data, const RunSamples& samples, const Matrix<float>& without_mmg,
                   ThreadPool& pool, Json& run) {
   const auto classes = distinct(samples.labels);
   if (classes.size() < 2 || samples.mapped.empty()) return;
-  std::vector<std::vector<std::size_t>> members(data.classes());
-  for (std::size_t r = 0; r < samples.labels.size(); ++r) members[at(samples.labels[r])].push_back(r);
+  std::vector<std::vector<std::int32_t>> members(data.classes());
+  for (std::size_t r = 0; r < samples.labels.size(); ++r)
+    members[at(samples.labels[r])].push_back(static_cast<std::int32_t>(r));
   Json spectrum{{"classes", Json::array()}, {"mean", Json::object()}}, angles{{"edges", Json::array()}};
   for (std::size_t b = 0; b <= kAngleBins; ++b) angles["edges"].push_back(180.0 * static_cast<double>(b) / kAngleBins);
   const std::size_t shown = std::min(kProfileClasses, classes.size());
   for (std::size_t i = 0; i < shown; ++i)
     spectrum["classes"].push_back({{"class", data.class_names[at(classes[i * classes.size() / shown])]}});
-  for (const char* name : {"raw", "without_mmg", "mapped"}) {
-    const auto space = std::ranges::find_if(spaces, [&](const Space& s) { return std::string(s.name) == name; });
-    if (space == spaces.end()) {
+  for (const auto& [name, space] : {std::pair("raw", &samples.prepared), std::pair("without_mmg", &without_mmg),
+                                    std::pair("mapped", &samples.mapped)}) {
+    if (space->empty()) {
       for (auto& c : spectrum["classes"]) c[name] = nullptr;
       spectrum["mean"][name] = angles[name] = nullptr;
       continue;
@@ -166,18 +158,16 @@ void add_geometry(const Model& model, const Dataset& data, const RunSamples& sam
     std::vector<double> mean(kProfileValues, 0.0);
     for (std::size_t i = 0; i < shown; ++i) {
       const auto& rows = members[at(classes[i * classes.size() / shown])];
-      auto profile = singular_profile(chosen_rows(*space->rows, rows).view(), kProfileValues, pool);
+      auto profile = singular_profile(gather_rows(*space, rows).view(), kProfileValues, pool);
       for (std::size_t v = 0; v < profile.size(); ++v) mean[v] += profile[v] / static_cast<double>(shown);
       spectrum["classes"][i][name] = profile;
     }
     spectrum["mean"][name] = mean;
-    angles[name] = class_angles(space->rows->view(), samples.labels, kAngleBins);
+    angles[name] = class_angles(space->view(), samples.labels, kAngleBins);
   }
-  const auto bank = bank_places(model, data);
-  const Matrix<float> vectors = model.class_vectors();
-  std::vector<std::size_t> tested;
-  for (const auto c : classes) tested.push_back(at(bank[at(c)]));
-  angles["places"] = class_angles(chosen_rows(vectors, tested).view(), classes, kAngleBins);
+  std::vector<std::int32_t> tested;
+  for (const auto c : classes) tested.push_back(samples.bank[at(c)]);
+  angles["places"] = class_angles(gather_rows(model.class_vectors(), tested).view(), classes, kAngleBins);
   run["spectrum"] = std::move(spectrum);
   run["angles"] = std::move(angles);
 }
@@ -193,20 +183,20 @@ Json subspaces_json(const Dataset& data, const RunSamples& samples, ThreadPool& 
     return std::pair(!std::ranges::binary_search(unseen, c), -static_cast<double>(sizes[at(c)]));
   });
   order.resize(3);
-  std::vector<std::size_t> rows;
+  std::vector<std::int32_t> rows;
   Json json{{"classes", Json::array()}, {"label", Json::array()}};
   for (std::size_t c = 0; c < 3; ++c) {
     json["classes"].push_back(data.class_names[at(order[c])]);
     std::size_t taken = 0;
-    for (std::size_t r = 0; r < samples.labels.size() && taken < kSubspacePoints / 3; ++r)
-      if (samples.labels[r] == order[c]) {
-        rows.push_back(r);
-        json["label"].push_back(c);
-        ++taken;
-      }
+    for (std::size_t r = 0; r < samples.labels.size() && taken < kSubspacePoints / 3; ++r) {
+      if (samples.labels[r] != order[c]) continue;
+      rows.push_back(static_cast<std::int32_t>(r));
+      json["label"].push_back(c);
+      ++taken;
+    }
   }
-  json["raw"] = points_json(principal_map(chosen_rows(samples.prepared, rows), pool));
-  json["mapped"] = points_json(principal_map(chosen_rows(samples.mapped, rows), pool));
+  json["raw"] = points_json(principal_map(gather_rows(samples.prepared, rows), pool));
+  json["mapped"] = points_json(principal_map(gather_rows(samples.mapped, rows), pool));
   return json;
 }
 
@@ -214,22 +204,17 @@ Json hubness_json(const RunSamples& samples, const ReportOptions& options, Threa
   const auto rows = drawn_unseen(samples, options.points, options.seed);
   if (rows.size() < 20 || samples.mapped.empty()) return nullptr;
   Json json{{"k", kHubs}};
-  const std::pair<const char*, const Matrix<float>*> spaces[] = {{"raw", &samples.prepared},
-                                                                 {"mapped", &samples.mapped}};
-  for (const auto& [name, matrix] : spaces) {
-    const Hubness hubs = hubness(chosen_rows(*matrix, rows).view(), kHubs, kHubBins, pool);
+  for (const auto& [name, matrix] : {std::pair("raw", &samples.prepared), std::pair("mapped", &samples.mapped)}) {
+    const Hubness hubs = hubness(gather_rows(*matrix, rows).view(), kHubs, kHubBins, pool);
     json["skewness"][name] = hubs.skewness;
     json["histogram"][name] = hubs.histogram;
   }
   return json;
 }
 
-Json provenance_json(const ReportRun& run) {
-  const Model& model = *run.model;
+Json provenance_json(const Model& model, const Json& options, const Json& recorded) {
   Json record = to_json(model.record);
-  const Json recorded = parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json");
-  Json json{{"data", record.contains("data") ? record["data"] : Json::object()},
-            {"options", parse_ordered_json(model.options.empty() ? "{}" : model.options, "options")}};
+  Json json{{"data", record.contains("data") ? record["data"] : Json::object()}, {"options", options}};
   json["data"].erase("trained");  // for programs alone
   record.erase("data");
   if (record.contains("gates")) record["gates"].erase("samples_per_network");  // a figure of its own
@@ -247,33 +232,30 @@ Json run_json(const ReportRun& run, const ReportOptions& options, ThreadPool& po
   const Dataset& data = *run.data;
   const Evaluation test = evaluate(model, data, pool, progress);
   const RunSamples samples = run_samples(model, data, options.samples, pool, progress);
-  Json json{{"name", run.name}, {"summary", summary_json(run, test)}};
+  const Json trained_with = parse_ordered_json(model.options.empty() ? "{}" : model.options, "options"),
+             recorded = parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json");
+  Json json{{"name", run.name}, {"summary", summary_json(model, data, test, trained_with, recorded)}};
   json["curve"] = test.has_gzsl ? curve_json(test.gzsl, kCurvePoints) : Json();
   json["per_class"] = per_class_json(test, data);
-  json["confusion"] = confusion_json(test, model, data);
+  json["confusion"] = confusion_json(test, model, data, samples);
   json["reliability"] = reliability_json(*test.details);
   json["sets"] = sets_json(*test.details);
-  for (const auto& bench : run.benches) {
-    add_bench_figures(bench.text, bench.name, data, json);
-    add_field_figures(bench.text, bench.name, data, test, json);
-  }
+  for (const auto& file : run.benches) add_file_figures(file, data, test, json);
   json["open_set"] = open_set_figures(model, data, options.seed, pool, progress);
   json["gates"] = gates_json(model, data, samples, pool);
   const Matrix<float> without = options.compare_mmg
                                     ? mapped_without_mmg(model, data, samples, options.memory_limit, pool, progress)
                                     : Matrix<float>();
-  std::vector<Space> spaces{{"raw", &samples.prepared}, {"mapped", &samples.mapped}};
-  if (!without.empty()) spaces.push_back({"without_mmg", &without});
-  add_geometry(model, data, samples, spaces, pool, json);
-  const UnseenPlaces unseen = unseen_places(model, data, samples);
+  add_geometry(model, data, samples, without, pool, json);
+  const UnseenPlaces unseen = unseen_places(model, samples);
   json["places"] = places_json(model, data, samples, unseen);
   json["tsne"] = tsne_json(model, data, samples, unseen, options, pool, progress);
   json["subspaces"] = subspaces_json(data, samples, pool);
-  json["training"] = training_json(model, parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json"));
+  json["training"] = training_json(model, recorded);
   json["hubness"] = hubness_json(samples, options, pool);
   json["attributes"] = attributes_json(model, data, samples, pool);
   json["explanations"] = explanations_json(model, data, samples, options.explanations, pool);
-  json["provenance"] = provenance_json(run);
+  json["provenance"] = provenance_json(model, trained_with, recorded);
   return json;
 }
 
@@ -304,17 +286,19 @@ Json rank_json(const Json& summary, const Json& reference) {
 std::string report_data(const std::vector<ReportRun>& runs, const Thumbnails& thumbnails, const ReportOptions& options,
                         ThreadPool& pool, ProgressObserver* progress) {
   if (runs.empty()) throw Error(ErrorCode::usage, "report: expected at least one run");
+  const Dataset& data = *runs.front().data;
   Json json{{"format", 1},
-            {"title", "ParsNets report: " + runs.front().data->name},
+            {"title", "ParsNets report: " + data.name},
             {"producer", "parsnets " PARSNETS_VERSION},
             {"runs", Json::array()}};
   Json reference = Json::array();
   const auto own = options.own_rows.empty() ? std::vector<CitedRow>() : read_own_rows(options.own_rows);
-  for (const auto& row : cited_rows(*runs.front().data, own)) reference.push_back(cited_row_json(row));
+  for (const auto& row : cited_rows(data.name, data.known_as, data.split.proposed_of, own))
+    reference.push_back(cited_row_json(row));
   for (const auto& run : runs) {
-    if (run.data->name != runs.front().data->name)
-      throw Error(ErrorCode::usage, fmt::format("report: expected runs on one data set, found {} and {}",
-                                                runs.front().data->name, run.data->name));
+    if (run.data->name != data.name)
+      throw Error(ErrorCode::usage,
+                  fmt::format("report: expected runs on one data set, found {} and {}", data.name, run.data->name));
     require_training_data(*run.model, *run.data);  // every run on its own data, so that results can be compared
     json["runs"].push_back(run_json(run, options, pool, progress));
     json["runs"].back()["rank"] = rank_json(json["runs"].back()["summary"], reference);
@@ -359,8 +343,6 @@ std::string report_page(const std::string& data) {
 }
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const Json& summary_of(const Json& part) { return part.at("runs").at(0).at("summary"); }
 

@@ -13,6 +13,7 @@
 #include "data/sample_set.hpp"
 #include "data/split.hpp"
 #include "eval/metrics.hpp"
+#include "eval/model_data.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
 #include "model/fit_gates.hpp"
@@ -29,22 +30,13 @@ std::string attribute_name(const Model& model, std::size_t a) {
 
 }  // namespace
 
-std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data) {
-  std::vector<std::int32_t> places;
-  for (const auto& name : data.class_names) {
-    const auto found = std::ranges::find(model.classes.names, name);
-    places.push_back(
-        found == model.classes.names.end() ? -1 : static_cast<std::int32_t>(found - model.classes.names.begin()));
-  }
-  return places;
-}
-
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most, ThreadPool& pool,
                        ProgressObserver* progress) {
   const std::size_t all = data.split.test_unseen.size() + data.split.test_seen.size();
   RunSamples out;
+  out.bank = bank_places(model.classes.names, data);
   const auto take = [&](const std::vector<std::int32_t>& list) {
     const std::size_t some = most == 0 || most >= all ? list.size() : (list.size() * most + all - 1) / all;
     for (std::size_t i = 0; i < some; ++i) out.rows.push_back(list[i * list.size() / some]);
@@ -69,22 +61,18 @@ RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most
   }
   // As in evaluate(): the data set's unseen classes compete, with test samples of seen classes also what the model has
   // seen.
-  const auto places = bank_places(model, data);
   std::set<std::int32_t> compete;
   for (const auto c : data.unseen_classes())
-    if (places[at(c)] >= 0) compete.insert(places[at(c)]);
-  for (const auto place : places)
+    if (out.bank[at(c)] >= 0) compete.insert(out.bank[at(c)]);
+  for (const auto place : out.bank)
     if (place >= 0 && model.classes.seen[at(place)] && !data.split.test_seen.empty()) compete.insert(place);
   out.ranking.emplace(model, std::vector<std::int32_t>(compete.begin(), compete.end()));
   for (std::size_t r = 0; r < out.scores.rows(); ++r) out.predicted.push_back(out.ranking->winner(out.scores.row(r)));
   return out;
 }
 
-Json summary_json(const ReportRun& run, const Evaluation& test) {
-  const Model& model = *run.model;
-  const Dataset& data = *run.data;
-  const Json options = parse_ordered_json(model.options.empty() ? "{}" : model.options, "options"),
-             recorded = parse_ordered_json(run.run_json.empty() ? "{}" : run.run_json, "run.json");
+Json summary_json(const Model& model, const Dataset& data, const Evaluation& test, const Json& options,
+                  const Json& recorded) {
   const std::string weights =
       model.semantic_preprocess.tables.empty() ? "" : " weighted " + options.value("semantic-weights", "");
   Json json{{"data", data.name},
@@ -96,13 +84,9 @@ Json summary_json(const ReportRun& run, const Evaluation& test) {
             {"zsl", test.zsl.top1_per_class},
             {"zsl_top5", test.zsl.top5},
             {"units", "percent"}};
-  for (const char* name : {"u", "s", "h", "ausuc"}) json[name] = nullptr;
-  if (test.has_gzsl) {
-    json["u"] = test.gzsl.u;
-    json["s"] = test.gzsl.s;
-    json["h"] = test.gzsl.h;
-    json["ausuc"] = test.gzsl.ausuc;
-  }
+  for (const auto& [name, value] : {std::pair("u", test.gzsl.u), std::pair("s", test.gzsl.s),
+                                    std::pair("h", test.gzsl.h), std::pair("ausuc", test.gzsl.ausuc)})
+    json[name] = test.has_gzsl ? Json(value) : Json();
   json["gamma"] = model.gamma;
   json["gamma_from"] = model.record.validation.gamma_from;
   json["seconds"] = recorded.contains("seconds") ? recorded["seconds"] : Json();
@@ -119,10 +103,7 @@ Json curve_json(const Gzsl& gzsl, std::size_t most) {
   const std::size_t n = gzsl.curve.size();
   std::set<std::size_t> kept;
   for (std::size_t i = 0; i < std::min(n, most); ++i) kept.insert(n <= most ? i : i * (n - 1) / (most - 1));
-  const auto harmonic = [&](std::size_t i) {
-    const auto& p = gzsl.curve[i];
-    return p.u + p.s > 0 ? 2 * p.u * p.s / (p.u + p.s) : 0;
-  };
+  const auto harmonic = [&](std::size_t i) { return harmonic_mean(gzsl.curve[i].u, gzsl.curve[i].s); };
   std::size_t best = 0;
   for (std::size_t i = 0; i < n; ++i)
     if (harmonic(i) > harmonic(best)) best = i;
@@ -154,29 +135,28 @@ Json per_class_json(const Evaluation& test, const Dataset& data) {
   return json;
 }
 
-Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data) {
-  const auto places = bank_places(model, data);
-  std::vector<std::int32_t> known;  // classes of the data set that the model knows
-  for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c)
-    if (places[at(c)] >= 0) known.push_back(c);
-  const Matrix<float> bank = model.class_vectors();
-  Matrix<float> vectors(known.size(), bank.cols());
-  for (std::size_t i = 0; i < known.size(); ++i)
-    std::ranges::copy(bank.row(at(places[at(known[i])])), vectors.row(i).begin());
-  const auto order = class_order(vectors.view());
+Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data, const RunSamples& samples) {
+  const auto& places = samples.bank;
+  std::vector<std::int32_t> known, place;  // classes of the data set that the model knows, and where they are in it
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(places.size()); ++c) {
+    if (places[at(c)] < 0) continue;
+    known.push_back(c);
+    place.push_back(places[at(c)]);
+  }
+  const auto order = class_order(gather_rows(model.class_vectors(), place).view());
   Json json{{"classes", Json::array()}, {"unseen", Json::array()}, {"counts", Json::array()}};
   for (const std::size_t i : order) {
     json["classes"].push_back(data.class_names[at(known[i])]);
-    json["unseen"].push_back(model.classes.seen[at(places[at(known[i])])] == 0);
+    json["unseen"].push_back(model.classes.seen[at(place[i])] == 0);
   }
   if (test.details->confusion.empty()) return json;
   std::vector<std::size_t> row_of(places.size(), 0);
   for (std::size_t r = 0; r < order.size(); ++r) row_of[at(known[order[r]])] = r;
   std::vector<std::array<std::size_t, 3>> counts;
-  for (const auto& [label, predicted, samples] : test.details->confusion)
-    if (places[at(label)] >= 0) counts.push_back({row_of[at(label)], row_of[at(predicted)], samples});
+  for (const auto& [label, predicted, count] : test.details->confusion)
+    if (places[at(label)] >= 0) counts.push_back({row_of[at(label)], row_of[at(predicted)], count});
   std::ranges::sort(counts);
-  for (const auto& [row, column, samples] : counts) json["counts"].push_back({row, column, samples});
+  for (const auto& cell : counts) json["counts"].push_back(cell);
   return json;
 }
 
@@ -209,13 +189,11 @@ Json gates_json(const Model& model, const Dataset& data, const RunSamples& sampl
 
 Json training_json(const Model& model, const Json& recorded) {
   Json json{{"stages", Json::array()}, {"svr", nullptr}};
-  const std::pair<const char*, const std::vector<ObjectiveStep>&> stages[] = {{"joint", model.record.joint},
-                                                                              {"refinement", model.record.refinement}};
-  for (const auto& [name, trace] : stages) {
-    if (trace.empty()) continue;
-    Json steps = Json::array();
-    for (const auto& step : trace) steps.push_back(step.objective);
-    json["stages"].push_back({{"name", name}, {"steps", steps}});
+  for (const auto& [name, trace] :
+       {std::pair("joint", &model.record.joint), std::pair("refinement", &model.record.refinement)}) {
+    if (trace->empty()) continue;
+    json["stages"].push_back({{"name", name}, {"steps", Json::array()}});
+    for (const auto& step : *trace) json["stages"].back()["steps"].push_back(step.objective);
   }
   if (model.record.svr && !model.record.svr->trace.empty()) {
     const auto& trace = model.record.svr->trace;
@@ -255,7 +233,6 @@ Matrix<float> scaled_attributes(const Model& model, MatrixView<const float> x, T
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool) {
   if (model.direction != Direction::forward || samples.rows.empty()) return nullptr;
   const std::size_t m = model.attributes(), n = samples.rows.size();
-  const auto places = bank_places(model, data);
   const Matrix<float> predicted = scaled_attributes(model, gather_rows(data.features, samples.rows).view(), pool);
   Matrix<float> truth = Matrix<float>::copy_of(model.classes.semantics.view());
   for (std::size_t c = 0; c < truth.rows(); ++c) model.semantic_preprocess.apply(truth.row(c));
@@ -263,13 +240,12 @@ Json attributes_json(const Model& model, const Dataset& data, const RunSamples& 
   Json list = Json::array();
   for (std::size_t a = 0; a < m; ++a) {
     double x = 0, y = 0, xx = 0, yy = 0, xy = 0, least = 1e300, most = -1e300;
-    const auto true_value = [&](std::size_t r) {
-      return static_cast<double>(truth(at(places[at(samples.labels[r])]), a));
-    };
+    const auto place = [&](std::size_t r) { return at(samples.bank[at(samples.labels[r])]); };
+    const auto true_value = [&](std::size_t r) { return static_cast<double>(truth(place(r), a)); };
     for (std::size_t r = 0; r < n; ++r) {
       x += predicted(r, a) / static_cast<double>(n);
       y += true_value(r) / static_cast<double>(n);
-      const double given = model.classes.semantics(at(places[at(samples.labels[r])]), a);
+      const double given = model.classes.semantics(place(r), a);
       least = std::min(least, given);
       most = std::max(most, given);
     }
@@ -283,12 +259,10 @@ Json attributes_json(const Model& model, const Dataset& data, const RunSamples& 
     list.push_back({{"name", attribute_name(model, a)},
                     {"correlation", defined ? Json(rounded(std::clamp(xy / std::sqrt(xx * yy), -1.0, 1.0))) : Json()}});
   }
-  std::stable_sort(list.begin(), list.end(), [](const Json& a, const Json& b) {
-    const auto value = [](const Json& one) {
-      return one["correlation"].is_null() ? -2.0 : one["correlation"].get<double>();
-    };
-    return value(a) > value(b);
-  });
+  const auto value = [](const Json& one) {
+    return one["correlation"].is_null() ? -2.0 : one["correlation"].get<double>();
+  };
+  std::stable_sort(list.begin(), list.end(), [&](const Json& a, const Json& b) { return value(a) > value(b); });
   return list;
 }
 
@@ -298,22 +272,20 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
   constexpr std::size_t kTerms = 10;
   // Half of them right and half wrong where there are such, unseen classes first, each class in turn.
   std::vector<std::size_t> right, wrong;
-  const auto places = bank_places(model, data);
+  const std::size_t most = static_cast<std::size_t>(count);
   std::set<std::pair<std::int32_t, bool>> taken;
   for (int pass = 0; pass < 3; ++pass)
     for (std::size_t r = 0; r < samples.rows.size(); ++r) {
-      const bool correct = places[at(samples.labels[r])] == samples.predicted[r];
+      const bool correct = samples.bank[at(samples.labels[r])] == samples.predicted[r];
       auto& list = correct ? right : wrong;
-      if (list.size() < static_cast<std::size_t>(count) && std::ranges::find(list, r) == list.end() &&
+      if (list.size() < most && std::ranges::find(list, r) == list.end() &&
           (pass == 2 || taken.insert({samples.labels[r] + (pass == 0 ? 0 : 1 << 20), correct}).second))
         list.push_back(r);
     }
   std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; chosen.size() < static_cast<std::size_t>(count) && (i < right.size() || i < wrong.size());
-       ++i) {
-    if (i < right.size()) chosen.push_back(right[i]);
-    if (i < wrong.size() && chosen.size() < static_cast<std::size_t>(count)) chosen.push_back(wrong[i]);
-  }
+  for (std::size_t i = 0; chosen.size() < most && (i < right.size() || i < wrong.size()); ++i)
+    for (const auto* list : {&right, &wrong})
+      if (i < list->size() && chosen.size() < most) chosen.push_back((*list)[i]);
   const PreparedClasses prepared = model.prepare_classes(pool);
   Json list = Json::array();
   for (const std::size_t r : chosen) {
@@ -327,7 +299,7 @@ Json explanations_json(const Model& model, const Dataset& data, const RunSamples
               {"winner", model.classes.names[at(why.winner)]},
               {"runner_up", model.classes.names[at(why.runner_up)]},
               {"confidence", rounded(confidence[at(why.winner)])},
-              {"correct", places[at(samples.labels[r])] == why.winner},
+              {"correct", samples.bank[at(samples.labels[r])] == why.winner},
               {"terms", Json::array()},
               {"examples", why.examples},
               {"calibration", why.calibration}};
@@ -370,9 +342,8 @@ struct Nearest {
 
 }  // namespace
 
-UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSamples& samples) {
+UnseenPlaces unseen_places(const Model& model, const RunSamples& samples) {
   if (samples.mapped.empty() || samples.unseen == 0 || model.similarity != Similarity::cosine) return {};
-  const auto bank = bank_places(model, data);
   const std::span labels(samples.labels.data(), samples.unseen);
   UnseenPlaces out;
   out.classes = distinct({labels.begin(), labels.end()});
@@ -380,7 +351,7 @@ UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSam
   out.places = Matrix<float>(out.classes.size(), vectors.cols());
   out.means = Matrix<float>(out.classes.size(), vectors.cols());
   for (std::size_t u = 0; u < out.classes.size(); ++u) {
-    std::ranges::copy(vectors.row(at(bank[at(out.classes[u])])), out.places.row(u).begin());
+    std::ranges::copy(vectors.row(at(samples.bank[at(out.classes[u])])), out.places.row(u).begin());
     std::vector<double> sum(vectors.cols(), 0.0);
     for (std::size_t r = 0; r < samples.unseen; ++r)
       for (std::size_t j = 0; labels[r] == out.classes[u] && j < sum.size(); ++j) sum[j] += samples.mapped(r, j);
@@ -392,7 +363,7 @@ UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSam
 
 Json places_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen) {
   if (unseen.classes.empty()) return nullptr;
-  const auto bank = bank_places(model, data);
+  const auto& bank = samples.bank;
   const std::vector<std::int32_t> tested = data.unseen_classes();
   const Matrix<float> vectors = model.class_vectors();
   Json rows = Json::array();

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 /// What the figures of a run share, computed once.
 struct RunSamples {
+  std::vector<std::int32_t> bank;          ///< class of the data set to its place in the model's bank, or -1
   std::vector<std::int32_t> rows, labels;  ///< test samples, unseen first, and their classes in the data set
   std::size_t unseen = 0;                  ///< how many of them are of unseen classes
   Matrix<float> prepared;                  ///< n x d features as the model prepares them
@@ -26,8 +27,6 @@ struct RunSamples {
   std::optional<Ranking> ranking;  ///< of the classes that compete in the evaluation
   std::vector<std::int32_t> predicted;  ///< best class of the bank
 };
-/// Class of the data set to its place in the model's bank, −1 for a class that the model does not know.
-std::vector<std::int32_t> bank_places(const Model& model, const Dataset& data);
 /// To four digits, as the page wants its numbers.
 double rounded(double value);
 
@@ -35,14 +34,16 @@ double rounded(double value);
 RunSamples run_samples(const Model& model, const Dataset& data, std::size_t most, ThreadPool& pool,
                        ProgressObserver* progress);
 
-Json summary_json(const ReportRun& run, const Evaluation& test);
+/// `options`: those of the model; `recorded`: run.json.
+Json summary_json(const Model& model, const Dataset& data, const Evaluation& test, const Json& options,
+                  const Json& recorded);
 /// At most `most` points of the trade-off curve; the first, the last and the one in force at gamma are kept.
 Json curve_json(const Gzsl& gzsl, std::size_t most);
 Json per_class_json(const Evaluation& test, const Dataset& data);
-Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data);
+Json confusion_json(const Evaluation& test, const Model& model, const Dataset& data, const RunSamples& samples);
 /// Null without gates.
 Json gates_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
-/// `recorded`: run.json, for the times of the SVR's passes.
+/// With the times of the SVR's passes, which are in run.json.
 Json training_json(const Model& model, const Json& recorded);
 /// Null for reverse models, which predict no attributes.
 Json attributes_json(const Model& model, const Dataset& data, const RunSamples& samples, ThreadPool& pool);
@@ -57,7 +58,7 @@ struct UnseenPlaces {
   Matrix<float> means;                ///< u x o, means of the mapped test samples
 };
 /// Nothing (u = 0) for models that do not compare class vectors by cosine.
-UnseenPlaces unseen_places(const Model& model, const Dataset& data, const RunSamples& samples);
+UnseenPlaces unseen_places(const Model& model, const RunSamples& samples);
 
 /// Cosines of each mean with its own place and with the nearest places of other classes. Null for u = 0.
 Json places_json(const Model& model, const Dataset& data, const RunSamples& samples, const UnseenPlaces& unseen);

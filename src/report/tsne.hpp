@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
-#include "report/tsne_affinity.hpp"
 
 namespace parsnets {
 
@@ -21,8 +21,7 @@ struct TsneOptions {
 
 /// n x d finite values, n and d >= 1, to n x 2 finite ones, centred. More than 50 columns are first reduced to 50
 /// principal components; rows nearer than 1e-10 of the largest norm count as equal. The same bits for the same seed and
-/// any number of threads. Throws Error(bad_input) for an empty or non-finite x, Error(usage) for impossible options,
-/// Error(cancelled).
+/// any number of threads. Throws Error(bad_input) for an empty or non-finite x, Error(cancelled).
 Matrix<float> tsne(MatrixView<const float> x, const TsneOptions& options, ThreadPool& pool,
                    ProgressObserver* progress = nullptr);
 
@@ -30,6 +29,31 @@ Matrix<float> tsne(MatrixView<const float> x, const TsneOptions& options, Thread
 
 /// Centred and scaled rows on their principal axes, largest variance first: n x min(n, d, components).
 Matrix<double> principal_coordinates(MatrixView<const float> x, std::size_t components, ThreadPool& pool);
+
+// The distribution P over pairs of rows that t-SNE imitates in the plane: nearest neighbours, the width of each row's
+// Gaussian, and the symmetric sparse matrix made of them.
+
+struct Neighbours {
+  Matrix<std::uint32_t> index;      ///< n x k, nearest first, ties by index; never the row itself
+  Matrix<double> squared_distance;  ///< n x k
+};
+/// The k < n nearest other rows of each row of an n x m matrix, exactly, by blocks of all n² distances.
+Neighbours nearest_neighbours(MatrixView<const double> rows, std::size_t k, ThreadPool& pool,
+                              ProgressObserver* progress = nullptr);
+
+/// p_j ∝ exp(-β·d_j), Σ p_j = 1, with β such that exp(-Σ p_j log p_j) = perplexity, for k >= 1 squared distances.
+/// Where ties at the smallest distance forbid so low a perplexity, they share all of p.
+void calibrate_row(std::span<const double> squared_distances, double perplexity, std::span<double> p);
+
+/// Symmetric n x n matrix with zero diagonal whose values add up to 1, by rows; columns ascend within a row.
+struct Affinities {
+  std::vector<std::size_t> start;     ///< n + 1
+  std::vector<std::uint32_t> column;  ///< start[n]
+  std::vector<double> value;          ///< start[n], positive
+  std::size_t rows() const { return start.size() - 1; }
+};
+/// p_ij = (p_j|i + p_i|j) / 2n, where p_j|i is calibrated on i's neighbours and 0 elsewhere.
+Affinities symmetric_affinities(const Neighbours& neighbours, double perplexity, ThreadPool& pool);
 
 /// P of `rows` (n x m, n >= 2) with the perplexity lowered to what fits.
 Affinities tsne_affinities(MatrixView<const double> rows, double perplexity, ThreadPool& pool,

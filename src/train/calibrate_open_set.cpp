@@ -224,8 +224,8 @@ RejectionRecord record_of(const std::vector<HeldOutSample>& judged, const std::v
   record.accept_high = std::min(100.0, interval.high);
   record.rejected_seen = percent(seen.all - seen.accepted, seen.all);
   record.rejected_unseen = percent(unseen.all - unseen.accepted, unseen.all);
-  record.auroc = auroc(known, unknown);
-  record.confidence_auroc = auroc(known_confidence, unknown_confidence);
+  record.auroc = roc(known, unknown).area;
+  record.confidence_auroc = roc(known_confidence, unknown_confidence).area;
   return record;
 }
 

@@ -8,7 +8,7 @@
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
 #include "data/split.hpp"
-#include "eval/counts.hpp"
+#include "eval/metrics.hpp"
 
 namespace parsnets {
 
@@ -109,10 +109,10 @@ FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& se
   const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
   const std::uint64_t kept_bytes = with_temperature ? kKeptScores : 0;  // else they are visited once
   const ScoreSource unseen = kept(unseen_scores, kept_bytes), seen = kept(seen_scores, kept_bytes);
+  const GzslLabels labels{{unseen_labels, fold.held_classes}, {seen_labels, fold.fit_classes}};
   AccuracyCount zsl(data.classes(), unseen_labels, fold.held_classes);
   std::optional<GzslCount> gzsl;
-  if (!fold.seen.empty())
-    gzsl.emplace(data.classes(), GzslLabels{{unseen_labels, fold.held_classes}, {seen_labels, fold.fit_classes}});
+  if (!fold.seen.empty()) gzsl.emplace(data.classes(), labels);
   unseen.visit([&](std::size_t first, MatrixView<const float> scores) {
     zsl.add(first, scores);
     if (gzsl) gzsl->add_unseen(first, scores);
@@ -123,8 +123,7 @@ FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& se
   result.gamma = gzsl->best_gamma();
   result.h = gzsl->at(result.gamma).h;
   if (!with_temperature) return result;
-  result.temperature = fit_temperature(
-      GzslSources{{unseen, unseen_labels, fold.held_classes}, {seen, seen_labels, fold.fit_classes}}, result.gamma);
+  result.temperature = fit_temperature(unseen, seen, labels, result.gamma);
   return result;
 }
 

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "parsnets/error.hpp"
+#include "eval/expect_error.hpp"
+#include "model/prediction.hpp"
 
 namespace parsnets {
 
@@ -22,19 +23,25 @@ MatrixView<const float> view(const std::vector<float>& values, std::size_t cols)
   return {values.data(), values.size() / cols, cols};
 }
 
-template <class Call>
-std::string message_of_bad_input(Call call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::bad_input);
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
+Accuracy accuracy_among(MatrixView<const float> scores, const Labels& labels, const Labels& candidates) {
+  AccuracyCount count(scores.cols(), labels, candidates);
+  count.add(0, scores);
+  return count.result();
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+void expect_class(const ClassAccuracy& found, std::int32_t c, std::size_t samples, double top1) {
+  EXPECT_EQ(found.class_index, c);
+  EXPECT_EQ(found.samples, samples);
+  EXPECT_DOUBLE_EQ(found.top1, top1);
+}
+
+/// Classes 0, 1, ..., and a label among them for each of n samples.
+std::pair<Labels, Labels> random_labels(Rng& rng, std::size_t n, std::size_t classes) {
+  Labels labels(n), all(classes);
+  std::iota(all.begin(), all.end(), 0);
+  for (auto& l : labels) l = static_cast<std::int32_t>(rng.below(classes));
+  return {labels, all};
+}
 
 TEST(Accuracy, PerClassMeanCountsEveryOccurringClassAlike) {
   // Class 0: 3 of 4 right; class 2: 0 of 1; class 1 has no samples and takes no part in the mean.
@@ -47,12 +54,8 @@ TEST(Accuracy, PerClassMeanCountsEveryOccurringClassAlike) {
   EXPECT_DOUBLE_EQ(a.top1_per_class, (75.0 + 0.0) / 2);
   EXPECT_DOUBLE_EQ(a.top1, 60.0);
   ASSERT_EQ(a.classes.size(), 2u);
-  EXPECT_EQ(a.classes[0].class_index, 0);
-  EXPECT_EQ(a.classes[0].samples, 4u);
-  EXPECT_DOUBLE_EQ(a.classes[0].top1, 75.0);
-  EXPECT_EQ(a.classes[1].class_index, 2);
-  EXPECT_EQ(a.classes[1].samples, 1u);
-  EXPECT_DOUBLE_EQ(a.classes[1].top1, 0.0);
+  expect_class(a.classes[0], 0, 4, 75);
+  expect_class(a.classes[1], 2, 1, 0);
 }
 
 TEST(Accuracy, OnlyCandidatesCompete) {
@@ -101,19 +104,6 @@ TEST(Accuracy, AgreesWithSortingEveryRow) {
     const auto a = accuracy_among(view(scores, classes), labels, candidates);
     EXPECT_DOUBLE_EQ(a.top1, 100.0 * static_cast<double>(first) / static_cast<double>(n));
     EXPECT_DOUBLE_EQ(a.top5, 100.0 * static_cast<double>(five) / static_cast<double>(n));
-
-    // The confusion matrix counts the same predictions.
-    const auto confusion = confusion_matrix(view(scores, classes), labels, candidates, classes);
-    std::size_t diagonal = 0;
-    for (std::size_t c = 0; c < classes; ++c) diagonal += confusion(c, c);
-    EXPECT_EQ(diagonal, first);
-    EXPECT_EQ(std::accumulate(confusion.values().begin(), confusion.values().end(), std::size_t{0}), n);
-    for (const auto& c : a.classes) {
-      const auto index = static_cast<std::size_t>(c.class_index);
-      const auto row = confusion.row(index);
-      EXPECT_EQ(std::accumulate(row.begin(), row.end(), std::size_t{0}), c.samples);
-      EXPECT_DOUBLE_EQ(c.top1, 100.0 * confusion(index, index) / static_cast<double>(c.samples));
-    }
   }
 }
 
@@ -122,9 +112,7 @@ TEST(Accuracy, RandomScoresAreRightByChanceOnly) {
   const std::size_t n = 20000, classes = 10;
   std::vector<float> scores(n * classes);
   for (auto& s : scores) s = static_cast<float>(rng.uniform());
-  Labels labels(n), all(classes);
-  std::iota(all.begin(), all.end(), 0);
-  for (auto& l : labels) l = static_cast<std::int32_t>(rng.below(classes));
+  const auto [labels, all] = random_labels(rng, n, classes);
   const auto a = accuracy_among(view(scores, classes), labels, all);
   EXPECT_NEAR(a.top1_per_class, 10, 0.9);  // 4.2 standard deviations
   EXPECT_NEAR(a.top5, 50, 1.5);
@@ -138,9 +126,7 @@ TEST(Accuracy, MonotoneMapsOfARowChangeNothing) {
     scores[i] = static_cast<float>(rng.below(20));
     mapped[i] = scores[i] * scores[i] * 0.5f - static_cast<float>(i / classes);
   }
-  Labels labels(n), all(classes);
-  std::iota(all.begin(), all.end(), 0);
-  for (auto& l : labels) l = static_cast<std::int32_t>(rng.below(classes));
+  const auto [labels, all] = random_labels(rng, n, classes);
   const auto a = accuracy_among(view(scores, classes), labels, all);
   const auto b = accuracy_among(view(mapped, classes), labels, all);
   EXPECT_EQ(a.top1_per_class, b.top1_per_class);
@@ -153,55 +139,29 @@ TEST(Accuracy, RefusesScoresThatAreNotFiniteButOnlyOfCandidates) {
   for (const float bad : {std::nanf(""), inf, -inf}) {
     const std::vector<float> scores{1, 2, 3, 1, bad, 3};
     const Labels labels{0, 2};
-    const auto text = message_of_bad_input([&] { accuracy_among(view(scores, 3), labels, Labels{0, 1, 2}); });
-    EXPECT_TRUE(holds(text, "row 1, class 1")) << text;
-    message_of_bad_input([&] { confusion_matrix(view(scores, 3), labels, Labels{0, 1, 2}, 3); });
+    test::expect_error([&] { accuracy_among(view(scores, 3), labels, Labels{0, 1, 2}); }, "row 1, class 1");
     EXPECT_NO_THROW(accuracy_among(view(scores, 3), labels, Labels{0, 2}));
   }
 }
 
 TEST(Accuracy, RefusesListsThatDoNotFit) {
-  const std::vector<float> scores{1, 2, 3, 1, 2, 3};
   const auto refuse = [&](const Labels& labels, const Labels& candidates, const char* part) {
-    const auto text = message_of_bad_input([&] { accuracy_among(view(scores, 3), labels, candidates); });
-    EXPECT_TRUE(holds(text, part)) << text;
+    test::expect_error([&] { AccuracyCount(3, labels, candidates); }, part);
   };
   refuse({0, 1}, {}, "at least one class");
   refuse({0, 1}, {0, 3}, "entry 1");
   refuse({0, 1}, {-1, 1}, "entry 0");
   refuse({0, 1}, {0, 1, 0}, "class 0 twice");
-  refuse({0}, {0, 1}, "labels");
   refuse({0, 2}, {0, 1}, "label 1");
   refuse({0, -7}, {0, 1}, "label 1");
   refuse({0, 2147483647}, {0, 1}, "label 1");
-  const auto text =
-      message_of_bad_input([&] { accuracy_among(MatrixView<const float>(scores.data(), 0, 3), Labels{}, Labels{0}); });
-  EXPECT_TRUE(holds(text, "at least one sample")) << text;
+  refuse({}, {0}, "at least one sample");
 }
 
-TEST(ConfusionMatrix, RowsAreLabelsAndColumnsPredictions) {
-  const std::vector<float> scores{1, 5, 2,  //
-                                  1, 5, 2,  //
-                                  9, 5, 6};
-  const auto m = confusion_matrix(view(scores, 3), Labels{2, 1, 0}, Labels{1, 2}, 4);  // class 0 is no candidate
-  ASSERT_EQ(m.rows(), 4u);
-  ASSERT_EQ(m.cols(), 4u);
-  for (std::size_t r = 0; r < 4; ++r)
-    for (std::size_t c = 0; c < 4; ++c)
-      EXPECT_EQ(m(r, c), (r == 2 && c == 1) || (r == 1 && c == 1) || (r == 0 && c == 2) ? 1u : 0u) << r << ' ' << c;
+void in_blocks(MatrixView<const float> scores, std::size_t rows, const ScoreVisitor& visit) {
+  for (std::size_t first = 0; first < scores.rows(); first += rows)
+    visit(first, {scores.row(first).data(), std::min(rows, scores.rows() - first), scores.cols()});
 }
-
-TEST(ConfusionMatrix, RefusesClassesBeyondItsSize) {
-  const std::vector<float> scores{1, 5, 2};
-  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{2}, Labels{0}, 2); });
-  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{-1}, Labels{0}, 2); });
-  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{0}, Labels{2}, 2); });
-  message_of_bad_input([&] { confusion_matrix(view(scores, 3), Labels{0}, Labels{3}, 9); });
-}
-
-}  // namespace
-
-namespace {
 
 struct Problem {
   std::size_t classes = 0;
@@ -210,9 +170,16 @@ struct Problem {
 
   MatrixView<const float> u() const { return {unseen_scores.data(), unseen_labels.size(), classes}; }
   MatrixView<const float> s() const { return {seen_scores.data(), seen_labels.size(), classes}; }
-  GzslScores scores() const { return {{u(), unseen_labels, unseen}, {s(), seen_labels, seen}}; }
-  Gzsl at(double gamma) const { return evaluate_gzsl(scores(), gamma); }
-  double best() const { return best_gamma(scores()); }
+  GzslLabels labels() const { return {{unseen_labels, unseen}, {seen_labels, seen}}; }
+  /// Of scores that come `rows` at a time.
+  GzslCount count(std::size_t rows = 1000) const {
+    GzslCount count(classes, labels());
+    in_blocks(u(), rows, [&](std::size_t first, MatrixView<const float> some) { count.add_unseen(first, some); });
+    in_blocks(s(), rows, [&](std::size_t first, MatrixView<const float> some) { count.add_seen(first, some); });
+    return count;
+  }
+  Gzsl at(double gamma) const { return count().at(gamma); }
+  double best() const { return count().best_gamma(); }
 };
 
 /// Scores are multiples of 1/8 out of few values, so that ties abound and every comparison is exact.
@@ -408,13 +375,11 @@ TEST(Gzsl, ALadderOfFourSamplesByHand) {
   }
   EXPECT_DOUBLE_EQ(result.ausuc, 100 * (0.5 * 1 + 0.5 * 0.5));
   ASSERT_EQ(result.unseen_classes.size(), 2u);
-  EXPECT_EQ(result.unseen_classes[0].class_index, 0);
-  EXPECT_DOUBLE_EQ(result.unseen_classes[0].top1, 100);
-  EXPECT_DOUBLE_EQ(result.unseen_classes[1].top1, 0);
+  expect_class(result.unseen_classes[0], 0, 1, 100);
+  expect_class(result.unseen_classes[1], 1, 1, 0);
   ASSERT_EQ(result.seen_classes.size(), 2u);
-  EXPECT_EQ(result.seen_classes[1].class_index, 3);
-  EXPECT_DOUBLE_EQ(result.seen_classes[0].top1, 0);
-  EXPECT_DOUBLE_EQ(result.seen_classes[1].top1, 100);
+  expect_class(result.seen_classes[0], 2, 1, 0);
+  expect_class(result.seen_classes[1], 3, 1, 100);
 }
 
 TEST(Gzsl, ATieBetweenSeenAndUnseenGoesToTheUnseenClass) {
@@ -440,8 +405,7 @@ TEST(Gzsl, ClassesWithoutSamplesTakeNoPartInTheMeans) {
   const auto result = p.at(2.5);
   EXPECT_DOUBLE_EQ(result.u, 100);
   ASSERT_EQ(result.unseen_classes.size(), 1u);
-  EXPECT_EQ(result.unseen_classes[0].class_index, 0);
-  EXPECT_EQ(result.unseen_classes[0].samples, 1u);
+  expect_class(result.unseen_classes[0], 0, 1, 100);
 }
 
 TEST(Gzsl, RandomScoresAreRightByChanceOnly) {
@@ -547,18 +511,7 @@ template <class Spoil>
 void expect_refusal(Spoil spoil, const std::string& part) {
   Problem p = ladder();
   spoil(p);
-  for (const bool search : {false, true}) {
-    try {
-      if (search)
-        p.best();
-      else
-        p.at(0);
-      ADD_FAILURE() << "no error; expected one with: " << part;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input);
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-    }
-  }
+  test::expect_error([&] { p.count(); }, part);
 }
 
 TEST(Gzsl, RefusesWhatCannotBeEvaluated) {
@@ -575,22 +528,52 @@ TEST(Gzsl, RefusesWhatCannotBeEvaluated) {
   expect_refusal([](Problem& p) { p.unseen_scores[0] = std::numeric_limits<float>::infinity(); }, "row 0, class 0");
 }
 
-TEST(Gzsl, RefusesSizesThatDoNotFitAndAGammaThatIsNoNumber) {
-  const Problem p = ladder();
-  EXPECT_THROW(evaluate_gzsl({{p.u(), Labels{0}, p.unseen}, {p.s(), p.seen_labels, p.seen}}, 0), Error);
-  const MatrixView<const float> narrow(p.seen_scores.data(), 2, 3);
-  EXPECT_THROW(evaluate_gzsl({{p.u(), p.unseen_labels, p.unseen}, {narrow, p.seen_labels, p.seen}}, 0), Error);
-  try {
-    p.at(std::nan(""));
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::usage);
+TEST(Gzsl, RefusesAGammaThatIsNoNumber) {
+  test::expect_error([] { ladder().at(std::nan("")); }, "gamma", ErrorCode::usage);
+}
+
+TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
+  Rng rng(7);
+  for (int problem = 0; problem < 20; ++problem) {
+    const Problem p = random_problem(rng);
+    AccuracyCount blocks(p.classes, p.unseen_labels, p.unseen);
+    in_blocks(p.u(), 8, [&](std::size_t first, MatrixView<const float> some) { blocks.add(first, some); });
+    const Accuracy accuracy = blocks.result(), whole = accuracy_among(p.u(), p.unseen_labels, p.unseen);
+    EXPECT_EQ(accuracy.top1_per_class, whole.top1_per_class);
+    EXPECT_EQ(accuracy.top1, whole.top1);
+    EXPECT_EQ(accuracy.top5, whole.top5);
+    const GzslCount gzsl = p.count(8);
+    const double gamma = p.best();
+    EXPECT_EQ(gzsl.best_gamma(), gamma);
+    EXPECT_EQ(gzsl.at(gamma).h, p.at(gamma).h);
+    EXPECT_EQ(gzsl.at(gamma).ausuc, p.at(gamma).ausuc);
   }
 }
 
-}  // namespace
-
-namespace {
+TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
+  Rng rng(8);
+  const auto check = [](const std::vector<ClassAccuracy>& classes, const Labels& labels,
+                        const std::vector<std::uint8_t>& correct) {
+    ASSERT_EQ(correct.size(), labels.size());
+    for (const auto& c : classes) {
+      double right = 0;
+      for (std::size_t i = 0; i < labels.size(); ++i) right += labels[i] == c.class_index && correct[i];
+      EXPECT_EQ(c.top1, 100 * right / static_cast<double>(c.samples));
+    }
+  };
+  for (int problem = 0; problem < 20; ++problem) {
+    const Problem p = random_problem(rng);
+    AccuracyCount accuracy(p.classes, p.unseen_labels, p.unseen);
+    accuracy.add(0, p.u());
+    check(accuracy.result().classes, p.unseen_labels, accuracy.correct());
+    const GzslCount gzsl = p.count(8);
+    for (const double gamma : {-0.5, 0.0, 0.25, gzsl.best_gamma(), 1.0}) {  // of multiples of 1/16: with ties
+      const Gzsl at = gzsl.at(gamma);
+      check(at.unseen_classes, p.unseen_labels, gzsl.correct_unseen(gamma));
+      check(at.seen_classes, p.seen_labels, gzsl.correct_seen(gamma));
+    }
+  }
+}
 
 TEST(Interval, HalfWidthIsStudentsQuantile) {
   // The root in x of scipy 1.10's tail probability (its t.ppf is right to 9 digits only), confirmed by mpmath's
@@ -660,19 +643,9 @@ TEST(Interval, OneValueHasAMeanButNoInterval) {
 }
 
 TEST(Interval, RefusesNoValuesAndValuesThatAreNotFinite) {
-  for (const auto& values :
-       {std::vector<double>{}, std::vector<double>{1, std::nan("")}, std::vector<double>{1, HUGE_VAL}})
-    try {
-      confidence_interval(values);
-      ADD_FAILURE() << "no error";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input);
-    }
+  for (const auto& values : {std::vector<double>{}, {1, std::nan("")}, {1, HUGE_VAL}})
+    test::expect_error([&] { confidence_interval(values); });
 }
-
-}  // namespace
-
-namespace {
 
 using Flags = std::vector<std::uint8_t>;
 

@@ -72,7 +72,7 @@ TEST(ModelData, AnotherDataSetOfTheSameSizesIsNotTheModels) {
   other.split = t.data.split;
   other.labels = t.data.labels;
   exchange(other, 7);
-  EXPECT_EQ(count_trained_samples(t.model, other), std::size_t{0});
+  EXPECT_EQ(check_test_data(t.model, other), 0);
 }
 
 TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) {
@@ -88,7 +88,7 @@ TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) 
 TEST(ModelData, AModelWithoutARecordWasTrainedOnNoneOfTheSamples) {
   TrainedModel t("ridge");
   t.model.record = {};
-  EXPECT_EQ(count_trained_samples(t.model, t.data), std::size_t{0});
+  EXPECT_EQ(check_test_data(t.model, t.data), 0);
 }
 
 TEST(SampleSet, HexadecimalDigitsGiveBackTheSamples) {

@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "base/rng.hpp"
 #include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
+#include "eval/expect_error.hpp"
 #include "model/prediction.hpp"
-#include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/predictor.hpp"
 #include "small_training.hpp"
@@ -64,31 +61,16 @@ struct Copy {
   Model model = copy_in_memory(trained().model);
   ThreadPool pool{1};
   Copy() { model.rejection = by_score(); }
-};
-
-void expect_error(ErrorCode code, const std::string& part, const std::function<void()>& call) {
-  try {
-    call();
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  OpenSetEvaluation evaluated(const Names& unknown = {}, std::uint64_t seed = 1) {
+    return evaluate_open_set(model, data, {unknown, 20, seed}, pool);
   }
-}
-
-OpenSetEvaluationOptions few_inputs(Names unknown = {}, std::uint64_t seed = 1) {
-  OpenSetEvaluationOptions options;
-  options.unknown_classes = std::move(unknown);
-  options.inputs = 20;
-  options.seed = seed;
-  return options;
-}
+};
 
 }  // namespace
 
 TEST(OpenSet, ASampleIsJudgedAsByAModelWithoutTheUnknownClasses) {
   Copy t;
-  const auto result = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto result = t.evaluated();
   ASSERT_EQ(result.turns.size(), 2u);
   const std::size_t rows = t.data.split.test_seen.size() + t.data.split.test_unseen.size();
   ASSERT_EQ(result.samples.size(), 2 * rows);
@@ -120,7 +102,7 @@ TEST(OpenSet, ASampleIsJudgedAsByAModelWithoutTheUnknownClasses) {
 
 TEST(OpenSet, EachUnseenClassIsUnknownInOneTurnAndKnownInTheOther) {
   Copy t;
-  const auto result = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto result = t.evaluated();
   Names all = result.turns[0];
   all.insert(all.end(), result.turns[1].begin(), result.turns[1].end());
   EXPECT_LE(result.turns[0].size() - result.turns[1].size(), 1u) << "halves";
@@ -134,14 +116,13 @@ TEST(OpenSet, EachUnseenClassIsUnknownInOneTurnAndKnownInTheOther) {
   EXPECT_EQ(result.unknown.classes, unseen.size());
   EXPECT_EQ(result.known_seen.classes, t.data.seen_classes().size());
   bool other_halves = false;
-  for (std::uint64_t seed = 2; seed < 6; ++seed)
-    other_halves |= evaluate_open_set(t.model, t.data, few_inputs({}, seed), t.pool).turns != result.turns;
+  for (std::uint64_t seed = 2; seed < 6; ++seed) other_halves |= t.evaluated({}, seed).turns != result.turns;
   EXPECT_TRUE(other_halves);
 }
 
 TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
   Copy t;
-  const auto result = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto result = t.evaluated();
   std::map<OpenSetKind, std::pair<double, double>> counts;   // accepted, all
   std::map<std::string, std::pair<double, double>> classes;  // of the unknown ones
   double right = 0, known = 0;
@@ -171,9 +152,9 @@ TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
   EXPECT_NEAR(result.unknown.of_classes.mean, interval.mean, 1e-9);
   EXPECT_NEAR(result.unknown.of_classes.low, std::max(0.0, interval.low), 1e-9);
   EXPECT_NEAR(result.unknown.of_classes.high, std::min(100.0, interval.high), 1e-9);
-  EXPECT_EQ(result.by_known_score.auroc, auroc(known_scores, unknown_scores));
-  EXPECT_EQ(result.by_known_score.fpr95, false_positive_rate(known_scores, unknown_scores));
-  EXPECT_EQ(result.by_confidence.auroc, auroc(known_confidences, unknown_confidences));
+  EXPECT_EQ(result.by_known_score.auroc, roc(known_scores, unknown_scores).area);
+  EXPECT_EQ(result.by_known_score.fpr95, fpr95(known_scores, unknown_scores));
+  EXPECT_EQ(result.by_confidence.auroc, roc(known_confidences, unknown_confidences).area);
   EXPECT_LE(result.by_known_score.oscr, result.known_right);
   EXPECT_NEAR(result.by_known_score.oscr_curve.back().known, result.known_right, 1e-9);
   EXPECT_EQ(result.by_confidence.roc.back().known, 100);
@@ -182,13 +163,13 @@ TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
 TEST(OpenSet, NamedClassesAreLeftOutInOneTurn) {
   Copy t;
   const Names unseen = trained().unseen_names();
-  const auto one = evaluate_open_set(t.model, t.data, few_inputs({unseen[1]}), t.pool);
+  const auto one = t.evaluated({unseen[1]});
   EXPECT_EQ(one.turns, (std::vector<Names>{{unseen[1]}}));
   EXPECT_EQ(one.unknown.classes, 1u);
   EXPECT_TRUE(std::isnan(one.unknown.of_classes.low));
   EXPECT_EQ(one.known_unseen.classes, unseen.size() - 1);
   EXPECT_EQ(one.known_seen.samples, t.data.split.test_seen.size());
-  const auto all = evaluate_open_set(t.model, t.data, few_inputs(unseen), t.pool);
+  const auto all = t.evaluated(unseen);
   EXPECT_EQ(all.known_unseen.samples, 0u);
   EXPECT_TRUE(std::isnan(all.known_unseen.of_classes.mean));
   EXPECT_EQ(all.unknown.samples, t.data.split.test_unseen.size());
@@ -198,7 +179,7 @@ TEST(OpenSet, ClassesThatTheBankLacksAreUnknownAndNoOthersAreLeftOut) {
   Copy t;
   const Names unseen = trained().unseen_names();
   t.model.remove_class(unseen[0]);
-  const auto result = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto result = t.evaluated();
   EXPECT_EQ(result.not_in_bank, Names{unseen[0]});
   std::size_t own = 0, unknown = 0;
   for (const auto row : t.data.split.test_unseen) own += trained().name_of(row) == unseen[0];
@@ -212,7 +193,7 @@ TEST(OpenSet, ClassesThatTheBankLacksAreUnknownAndNoOthersAreLeftOut) {
   EXPECT_EQ(result.turns, std::vector<Names>{{}});
   // With all of them out of the bank there is nothing to leave out, and still something unknown.
   t.model.remove_classes(Names(unseen.begin() + 1, unseen.end()));
-  const auto none = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto none = t.evaluated();
   EXPECT_EQ(none.turns, std::vector<Names>{{}});
   EXPECT_EQ(none.unknown.samples, t.data.split.test_unseen.size());
   EXPECT_EQ(none.known_unseen.samples, 0u);
@@ -222,17 +203,16 @@ TEST(OpenSet, ASingleUnseenClassIsLeftOut) {
   Copy t;
   const Names unseen = trained().unseen_names();
   std::erase_if(t.data.split.test_unseen, [&](std::int32_t row) { return trained().name_of(row) != unseen[2]; });
-  const auto result = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto result = t.evaluated();
   EXPECT_EQ(result.turns, (std::vector<Names>{{unseen[2]}}));
   EXPECT_EQ(result.known_unseen.samples, 0u);
   t.data.split.test_seen.clear();
-  expect_error(ErrorCode::bad_input, "classes that stay in the bank",
-               [&] { evaluate_open_set(t.model, t.data, few_inputs(), t.pool); });
+  test::expect_error([&] { t.evaluated(); }, "classes that stay in the bank");
 }
 
 TEST(OpenSet, InputsOfNoClassAreJudgedAmongAllClasses) {
   Copy t;
-  const auto result = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto result = t.evaluated();
   Names kinds;
   for (const auto& inputs : result.no_class) {
     kinds.emplace_back(inputs.name);
@@ -252,10 +232,9 @@ TEST(OpenSet, InputsOfNoClassAreJudgedAmongAllClasses) {
   EXPECT_EQ(result.no_class[6].rejected, t.model.rejection.is_unknown(evidence[0], seen) ? 100 : 0);
   // Nothing is rejected by thresholds below every score, and everything by a range that nothing is in.
   t.model.rejection.thresholds = {-1e9f, -1e9f};
-  for (const auto& inputs : evaluate_open_set(t.model, t.data, few_inputs(), t.pool).no_class)
-    EXPECT_EQ(inputs.rejected, 0) << inputs.name;
+  for (const auto& inputs : t.evaluated().no_class) EXPECT_EQ(inputs.rejected, 0) << inputs.name;
   t.model.rejection.range[1][0] = -1e5f;
-  const auto rejected = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
+  const auto rejected = t.evaluated();
   for (const auto& inputs : rejected.no_class) {
     EXPECT_EQ(inputs.rejected, 100) << inputs.name;
     EXPECT_EQ(inputs.auroc, 50) << inputs.name;
@@ -266,8 +245,8 @@ TEST(OpenSet, InputsOfNoClassAreJudgedAmongAllClasses) {
 TEST(OpenSet, ResultsDoNotDependOnTheNumberOfThreads) {
   Copy t;
   ThreadPool three(3);
-  const auto a = evaluate_open_set(t.model, t.data, few_inputs(), t.pool);
-  const auto b = evaluate_open_set(t.model, t.data, few_inputs(), three);
+  const auto a = t.evaluated();
+  const auto b = evaluate_open_set(t.model, t.data, {{}, 20, 1}, three);
   ASSERT_EQ(a.samples.size(), b.samples.size());
   for (std::size_t i = 0; i < a.samples.size(); ++i) {
     EXPECT_EQ(a.samples[i].known_score, b.samples[i].known_score);
@@ -279,35 +258,31 @@ TEST(OpenSet, ResultsDoNotDependOnTheNumberOfThreads) {
 TEST(OpenSet, FieldLearningIsToldInAWarning) {
   Copy t;
   const Names unseen = trained().unseen_names();
-  EXPECT_TRUE(evaluate_open_set(t.model, t.data, few_inputs(), t.pool).warnings.empty());
+  EXPECT_TRUE(t.evaluated().warnings.empty());
   const Matrix<float> x = gather_rows(t.data.features, std::span(t.data.split.test_unseen).first(1));
   teach(t.model, unseen[0], x.view(), t.pool);
-  const auto warnings = evaluate_open_set(t.model, t.data, few_inputs(), t.pool).warnings;
+  const auto warnings = t.evaluated().warnings;
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("taught"), std::string::npos);
 }
 
 TEST(OpenSet, WhatCannotBeEvaluatedIsRefused) {
   Copy t;
-  const auto evaluate_with = [&](const OpenSetEvaluationOptions& options) {
-    evaluate_open_set(t.model, t.data, options, t.pool);
-  };
+  using test::expect_error;
   const Names unseen = trained().unseen_names();
   const std::string& seen = t.data.class_names[static_cast<std::size_t>(t.data.seen_classes()[0])];
-  expect_error(ErrorCode::bad_input, "did you mean", [&] { evaluate_with(few_inputs({unseen[0] + "x"})); });
-  expect_error(ErrorCode::bad_input, "unseen", [&] { evaluate_with(few_inputs({seen})); });
-  OpenSetEvaluationOptions none;
-  none.inputs = 0;
-  expect_error(ErrorCode::usage, "at least 1", [&] { evaluate_with(none); });
+  expect_error([&] { t.evaluated({unseen[0] + "x"}); }, "did you mean");
+  expect_error([&] { t.evaluated({seen}); }, "unseen");
+  expect_error([&] { evaluate_open_set(t.model, t.data, {{}, 0, 1}, t.pool); }, "at least 1", ErrorCode::usage);
   const auto test_seen = t.data.split.test_seen;
   t.data.split.test_seen.clear();
-  expect_error(ErrorCode::bad_input, "stay in the bank", [&] { evaluate_with(few_inputs(unseen)); });
+  expect_error([&] { t.evaluated(unseen); }, "stay in the bank");
   t.data.split.test_seen = test_seen;
   t.model.classes.seen[0] ^= 1;  // either a test_seen class the model was not trained on, or an unseen one it was
-  expect_error(ErrorCode::bad_input, "trained on", [&] { evaluate_with(few_inputs()); });
+  expect_error([&] { t.evaluated(); }, "trained on");
   t.model.classes.seen[0] ^= 1;
   t.model.rejection = {};
-  expect_error(ErrorCode::usage, "false-accept", [&] { evaluate_with(few_inputs()); });
+  expect_error([&] { t.evaluated(); }, "false-accept", ErrorCode::usage);
 }
 
 namespace {

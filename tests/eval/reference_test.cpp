@@ -102,7 +102,6 @@ TEST_F(OwnRows, PublishedRowsAreThoseOfTheTable) {
   EXPECT_EQ(rows[0].zsl, 40.0);
   EXPECT_EQ(rows[0].h, 3.3);
   EXPECT_TRUE(published_rows("birds").empty());
-  EXPECT_TRUE(published_rows("CUB", true).empty());
   for (const auto& row : rows) {
     EXPECT_FALSE(row.own);
     EXPECT_EQ(cited_row_json(row)["u"].is_null(), !row.u.has_value());
@@ -111,13 +110,9 @@ TEST_F(OwnRows, PublishedRowsAreThoseOfTheTable) {
 
 TEST_F(OwnRows, ADataSetGetsTheRowsThatNameIt) {
   const auto own = read("method,data,ZSL\na,cub,1\nb,my_birds,2\nc,SUN,3\n");
-  Dataset data;
-  data.name = "my_birds";
-  EXPECT_EQ(cited_rows(data, own).size(), 1u) << "by its folder";
-  data.known_as = "CUB";
-  EXPECT_EQ(cited_rows(data, own).size(), 2u) << "also as the public data set that it is";
-  data.split.proposed_of = "CUB";
-  const auto rows = cited_rows(data, own);
+  EXPECT_EQ(cited_rows("my_birds", "", "", own).size(), 1u) << "by its folder";
+  EXPECT_EQ(cited_rows("my_birds", "CUB", "", own).size(), 2u) << "also as the public data set that it is";
+  const auto rows = cited_rows("my_birds", "CUB", "CUB", own);
   EXPECT_EQ(rows.size(), 2u + published_rows("CUB").size());
   EXPECT_FALSE(rows.front().own);
   EXPECT_TRUE(rows.back().own);

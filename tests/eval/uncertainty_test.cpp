@@ -3,29 +3,28 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <random>
 
+#include "eval/expect_error.hpp"
 #include "eval/random_outcomes.hpp"
-#include "parsnets/error.hpp"
 #include "small_training.hpp"
 
 namespace parsnets::test {
 
 namespace {
 
-template <class Body>
-std::string refusal(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "";
+template <class T>
+std::array<T, 4> figures_of(const PerResult<T>& results) {
+  return {results.zsl, results.u, results.s, results.h};
+}
+
+void expect_estimates(const EvaluationIntervals& found, const std::array<double, 4>& expected) {
+  for (std::size_t f = 0; f < 4; ++f) EXPECT_NEAR(figures_of(found)[f].estimate, expected[f], 1e-9) << f;
 }
 
 }  // namespace
@@ -35,26 +34,20 @@ TEST(Outcomes, EstimatesAreTheFiguresOfTheEvaluationsAveragedOverRuns) {
   ThreadPool pool(1);
   const auto a = evaluate(t.model, t.data, pool), b = evaluate(other.model, t.data, pool);
   const auto of_one = bootstrap_intervals(outcomes_of(t.data, {&a.details->correct, 1}), pool);
-  EXPECT_NEAR(of_one.zsl.estimate, a.zsl.top1_per_class, 1e-9);
-  EXPECT_NEAR(of_one.u.estimate, a.gzsl.u, 1e-9);
-  EXPECT_NEAR(of_one.s.estimate, a.gzsl.s, 1e-9);
-  EXPECT_NEAR(of_one.h.estimate, a.gzsl.h, 1e-9);
+  expect_estimates(of_one, {a.zsl.top1_per_class, a.gzsl.u, a.gzsl.s, a.gzsl.h});
   const Correctness runs[] = {a.details->correct, b.details->correct};
   const auto of_two = bootstrap_intervals(outcomes_of(t.data, runs), pool);
   const double u = (a.gzsl.u + b.gzsl.u) / 2, s = (a.gzsl.s + b.gzsl.s) / 2;
   EXPECT_NE(a.gzsl.u, b.gzsl.u);
-  EXPECT_NEAR(of_two.zsl.estimate, (a.zsl.top1_per_class + b.zsl.top1_per_class) / 2, 1e-9);
-  EXPECT_NEAR(of_two.u.estimate, u, 1e-9);
-  EXPECT_NEAR(of_two.s.estimate, s, 1e-9);
-  EXPECT_NEAR(of_two.h.estimate, 2 * u * s / (u + s), 1e-9);
+  expect_estimates(of_two, {(a.zsl.top1_per_class + b.zsl.top1_per_class) / 2, u, s, 2 * u * s / (u + s)});
 }
 
 TEST(Outcomes, RunsOnOtherSamplesAreRefused) {
   const Dataset data = small_training_set();
-  EXPECT_NE(refusal([&] { outcomes_of(data, {}); }), "");
+  expect_error([&] { outcomes_of(data, {}); });
   Correctness run;
   run.zsl.resize(data.split.test_unseen.size());
-  EXPECT_NE(refusal([&] { outcomes_of(data, {&run, 1}); }).find("unseen"), std::string::npos);
+  expect_error([&] { outcomes_of(data, {&run, 1}); }, "unseen");
 }
 
 TEST(Outcomes, OnesThatAreNotWholeAreRefused) {
@@ -63,8 +56,8 @@ TEST(Outcomes, OnesThatAreNotWholeAreRefused) {
   const auto expect_refused = [&](auto&& change) {
     auto bad = good;
     change(bad);
-    EXPECT_NE(refusal([&] { bootstrap_intervals(bad, pool); }), "");
-    EXPECT_NE(refusal([&] { compare_paired(good, bad, pool); }), "");
+    expect_error([&] { bootstrap_intervals(bad, pool); });
+    expect_error([&] { compare_paired(good, bad, pool); });
   };
   expect_refused([](Outcomes& o) { o.runs = 0; });
   expect_refused([](Outcomes& o) { o.zsl[0] = 2; });
@@ -74,7 +67,7 @@ TEST(Outcomes, OnesThatAreNotWholeAreRefused) {
   expect_refused([](Outcomes& o) { o = {}; });
   auto others = good;
   std::swap(others.unseen_labels[0], others.unseen_labels[1]);
-  EXPECT_NE(refusal([&] { compare_paired(good, others, pool); }).find("same test samples"), std::string::npos);
+  expect_error([&] { compare_paired(good, others, pool); }, "same test samples");
 }
 
 namespace {
@@ -181,36 +174,27 @@ TEST(Bootstrap, IntervalsAndDifferencesAgreeWithSlowDraws) {
     for (std::size_t i = 0; i < list->size(); i += 2)
       (*list)[i] = (list == &b.zsl ? a.zsl : list == &b.unseen ? a.unseen : a.seen)[i] > 1;
   SlowDraw draw;
-  std::map<std::string, std::vector<double>> values;
+  std::vector<double> values[8];  // the figures of the first method, then the differences
   for (int r = 0; r < 100000; ++r) {
     const auto unseen = draw.means(a.unseen_labels, {a.zsl, a.unseen, b.zsl, b.unseen}, {3, 3, 1, 1});
     const auto seen = draw.means(a.seen_labels, {a.seen, b.seen}, {3, 1});
-    values["zsl"].push_back(unseen[0]);
-    values["u"].push_back(unseen[1]);
-    values["s"].push_back(seen[0]);
-    values["h"].push_back(harmonic_mean_of(unseen[1], seen[0]));
-    values["zsl, difference"].push_back(unseen[0] - unseen[2]);
-    values["u, difference"].push_back(unseen[1] - unseen[3]);
-    values["s, difference"].push_back(seen[0] - seen[1]);
-    values["h, difference"].push_back(harmonic_mean_of(unseen[1], seen[0]) - harmonic_mean_of(unseen[3], seen[1]));
+    const double first[] = {unseen[0], unseen[1], seen[0], harmonic_mean_of(unseen[1], seen[0])},
+                 second[] = {unseen[2], unseen[3], seen[1], harmonic_mean_of(unseen[3], seen[1])};
+    for (std::size_t f = 0; f < 4; ++f) {
+      values[f].push_back(first[f]);
+      values[4 + f].push_back(first[f] - second[f]);
+    }
   }
   ThreadPool pool(2);
   const UncertaintyOptions options{100000, 1, 9};
   const auto alone = bootstrap_intervals(a, pool, options);
   const auto both = compare_paired(a, b, pool, options);
   ASSERT_TRUE(alone.has_gzsl && both.has_gzsl);
-  const std::pair<const char*, BootstrapInterval> results[] = {{"zsl", alone.zsl},
-                                                               {"u", alone.u},
-                                                               {"s", alone.s},
-                                                               {"h", alone.h},
-                                                               {"zsl, difference", both.zsl.difference},
-                                                               {"u, difference", both.u.difference},
-                                                               {"s, difference", both.s.difference},
-                                                               {"h, difference", both.h.difference}};
-  for (const auto& [name, interval] : results) {
-    EXPECT_NEAR(interval.low, at(values[name], 0.025), 0.4) << name;
-    EXPECT_NEAR(interval.high, at(values[name], 0.975), 0.4) << name;
-    EXPECT_GT(interval.high - interval.low, 10) << name << ": the tolerance is small beside the width";
+  for (std::size_t f = 0; f < 8; ++f) {
+    const BootstrapInterval interval = f < 4 ? figures_of(alone)[f] : figures_of(both)[f - 4].difference;
+    EXPECT_NEAR(interval.low, at(values[f], 0.025), 0.4) << f;
+    EXPECT_NEAR(interval.high, at(values[f], 0.975), 0.4) << f;
+    EXPECT_GT(interval.high - interval.low, 10) << f << ": the tolerance is small beside the width";
     EXPECT_LT(interval.low, interval.estimate);
     EXPECT_LT(interval.estimate, interval.high);
   }
@@ -247,23 +231,17 @@ TEST(Bootstrap, AMethodComparedWithItselfDoesNotDiffer) {
   const auto a = random_outcomes(1, 20, 11, 0.6, 0.3, 2);
   ThreadPool pool(1);
   const auto result = compare_paired(a, a, pool);
-  for (const auto* figure : {&result.zsl, &result.u, &result.s, &result.h}) {
-    EXPECT_EQ(figure->difference.estimate, 0);
-    EXPECT_EQ(figure->difference.low, 0);
-    EXPECT_EQ(figure->difference.high, 0);
-    EXPECT_EQ(figure->p, 1);
-    EXPECT_TRUE(figure->exact);
+  for (const auto& [difference, p, exact] : figures_of(result)) {
+    for (const double value : {difference.estimate, difference.low, difference.high}) EXPECT_EQ(value, 0);
+    EXPECT_EQ(p, 1);
+    EXPECT_TRUE(exact);
   }
 }
 
 TEST(Bootstrap, RefusesTooFewReplicatesAndDraws) {
   ThreadPool pool(1);
-  for (const UncertaintyOptions& options : {UncertaintyOptions{39, 1, 1}, UncertaintyOptions{40, 0, 1}}) try {
-      bootstrap_intervals(one_class(3, 1), pool, options);
-      ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-    }
+  for (const UncertaintyOptions& options : {UncertaintyOptions{39, 1, 1}, UncertaintyOptions{40, 0, 1}})
+    expect_error([&] { bootstrap_intervals(one_class(3, 1), pool, options); }, "", ErrorCode::usage);
 }
 
 namespace {
@@ -305,26 +283,21 @@ double enumerated(const List& a, const List& b, const std::function<double(const
   return static_cast<double>(extreme) / static_cast<double>(count);
 }
 
-struct Expected {
-  double zsl, u, s, h;
-};
-
-Expected enumerated(const Outcomes& a, const Outcomes& b, std::size_t classes) {
+/// p of the four figures.
+std::array<double, 4> enumerated(const Outcomes& a, const Outcomes& b, std::size_t classes) {
   const auto all = [&](const List& v) { return mean(v, 0, classes); };
-  const auto of = [](const Outcomes& o, const std::vector<std::int32_t>& labels,
-                     const std::vector<std::uint16_t>& right) { return per_class(labels, right, o.runs); };
+  const auto of = [](const Outcomes& o, const std::vector<std::uint16_t>& right) {
+    return per_class(&right == &o.seen ? o.seen_labels : o.unseen_labels, right, o.runs);
+  };
   const auto joined = [&](const Outcomes& o) {
-    List both = of(o, o.unseen_labels, o.unseen);
-    const List seen = of(o, o.seen_labels, o.seen);
+    List both = of(o, o.unseen);
+    const List seen = of(o, o.seen);
     both.insert(both.end(), seen.begin(), seen.end());
     return both;
   };
-  return {enumerated(of(a, a.unseen_labels, a.zsl), of(b, b.unseen_labels, b.zsl), all),
-          enumerated(of(a, a.unseen_labels, a.unseen), of(b, b.unseen_labels, b.unseen), all),
-          enumerated(of(a, a.seen_labels, a.seen), of(b, b.seen_labels, b.seen), all),
-          enumerated(joined(a), joined(b), [&](const List& v) {
-            const double u = mean(v, 0, classes), s = mean(v, classes, 2 * classes);
-            return u + s > 0 ? 2 * u * s / (u + s) : 0;
+  return {enumerated(of(a, a.zsl), of(b, b.zsl), all), enumerated(of(a, a.unseen), of(b, b.unseen), all),
+          enumerated(of(a, a.seen), of(b, b.seen), all), enumerated(joined(a), joined(b), [&](const List& v) {
+            return harmonic_mean_of(mean(v, 0, classes), mean(v, classes, 2 * classes));
           })};
 }
 
@@ -338,11 +311,10 @@ TEST(SignFlip, FewClassesAreEnumerated) {
                b = random_outcomes(seed + 50, 6, 5, 0.4, 0.3);
     const auto result = compare_paired(a, b, pool, {40, 1, 1});
     const auto expected = enumerated(a, b, 6);
-    EXPECT_NEAR(result.zsl.p, expected.zsl, 1e-12) << seed;
-    EXPECT_NEAR(result.u.p, expected.u, 1e-12) << seed;
-    EXPECT_NEAR(result.s.p, expected.s, 1e-12) << seed;
-    EXPECT_NEAR(result.h.p, expected.h, 1e-12) << seed;
-    EXPECT_TRUE(result.zsl.exact && result.u.exact && result.s.exact && result.h.exact);
+    for (std::size_t f = 0; f < 4; ++f) {
+      EXPECT_NEAR(figures_of(result)[f].p, expected[f], 1e-12) << seed << ' ' << f;
+      EXPECT_TRUE(figures_of(result)[f].exact);
+    }
   }
 }
 

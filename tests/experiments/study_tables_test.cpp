@@ -33,6 +33,12 @@ const ResultRow* find(const ResultTable& table, const std::string& head) {
   return nullptr;
 }
 
+ResultTable zsl_table(const std::vector<StudySet>& sets, const std::vector<CitedRow>& own) {
+  const auto tables = study_tables(sets, own);
+  EXPECT_EQ(tables[0].name, "zsl");
+  return tables[0];
+}
+
 CitedRow own_row(const std::string& data, const std::string& semantics, double zsl) {
   CitedRow own;
   own.data = data;

@@ -46,7 +46,7 @@ struct TestedRun {
     data.features_name = "f.npy";
     test.zsl.top1_per_class = 50;
   }
-  void add(const Json& file) { add_field_figures(file.dump(), "file.json", data, test, json); }
+  void add(const Json& file) { add_file_figures({"file.json", file.dump()}, data, test, json); }
 };
 
 }  // namespace

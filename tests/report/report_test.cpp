@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "eval/metrics.hpp"
 #include "parsnets/error.hpp"
@@ -16,43 +17,49 @@ namespace {
 
 using nlohmann::json;
 
-struct SmallRun {
-  Dataset data;
-  Model model;
-};
+using test::TrainedModel;
 
-SmallRun small_run(const std::string& method) {
-  ThreadPool pool(1);
-  SmallRun run{test::small_training_set(), {}};
-  const TrainOptions options = test::small_options(method);
-  run.model = train(run.data, options, pool);
-  return run;
-}
-
-json data_of(const std::vector<ReportRun>& runs, unsigned threads = 1, const Thumbnails& thumbnails = {}) {
+/// The data of a page about one run.
+json page_of(const Model& model, const Dataset& data, const std::vector<BenchFile>& files = {}, unsigned threads = 1) {
   ThreadPool pool(threads);
   ReportOptions options;
   options.points = 150;
-  return json::parse(report_data(runs, thumbnails, options, pool));
+  return json::parse(report_data({{"one", &model, &data, R"({"machine": {"cpu": "x"}})", files}}, {}, options, pool));
+}
+
+json shown(const TrainedModel& run, const std::vector<BenchFile>& files = {}) {
+  return page_of(run.model, run.data, files)["runs"][0];
+}
+
+/// Of a list of numbers in JSON.
+double sum_of(const json& list) {
+  const auto values = list.get<std::vector<double>>();
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+/// Of the attribute of this name; 2 if there is none.
+double correlation(const json& attributes, const json& name) {
+  for (const auto& one : attributes)
+    if (one["name"] == name) return one["correlation"].get<double>();
+  return 2;
 }
 
 TEST(Report, UnknownSamplesAreShownForModelsThatRejectThem) {
-  SmallRun run = small_run("parsnets");
-  EXPECT_TRUE(data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["open_set"].is_null());
+  TrainedModel run("parsnets");
+  EXPECT_TRUE(shown(run)["open_set"].is_null());
   for (auto& weights : run.model.rejection.weights) weights[0] = 1;
   run.model.rejection.range[0].fill(-1e6f);
   run.model.rejection.range[1].fill(1e6f);
   run.model.rejection.false_accept = 0.05;
-  const json shown = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["open_set"];
-  EXPECT_EQ(shown["turns"].size(), 2u);
-  EXPECT_EQ(shown["unknown"]["samples"], run.data.split.test_unseen.size());
+  const json figures = shown(run)["open_set"];
+  EXPECT_EQ(figures["turns"].size(), 2u);
+  EXPECT_EQ(figures["unknown"]["samples"], run.data.split.test_unseen.size());
 }
 
 TEST(Report, FiguresAreThoseOfTheEvaluation) {
-  ThreadPool pool(1);
-  const SmallRun run = small_run("parsnets");
-  const Evaluation test = evaluate(run.model, run.data, pool);
-  const json page = data_of({{"one", &run.model, &run.data, "", {}}}), one = page["runs"][0];
+  TrainedModel run("parsnets");
+  const Evaluation test = evaluate(run.model, run.data, run.pool);
+  const json one = shown(run);
   EXPECT_EQ(one["summary"]["zsl"].get<double>(), test.zsl.top1_per_class);
   EXPECT_EQ(one["summary"]["h"].get<double>(), test.gzsl.h);
   EXPECT_EQ(one["summary"]["ausuc"].get<double>(), test.gzsl.ausuc);
@@ -77,19 +84,15 @@ TEST(Report, FiguresAreThoseOfTheEvaluation) {
     in_force = in_force || (std::abs(point[1].get<double>() - test.gzsl.u) < 1e-3 &&
                             std::abs(point[2].get<double>() - test.gzsl.s) < 1e-3);
   EXPECT_TRUE(in_force);
-  std::size_t right = 0, all = one["tsne"]["correct"].size();
-  for (const auto& c : one["tsne"]["correct"]) right += c.get<std::size_t>();
-  EXPECT_EQ(one["tsne"]["raw"].size(), all);
-  EXPECT_EQ(one["tsne"]["mapped"].size(), all);
-  EXPECT_GT(right, 0u);
+  for (const char* map : {"raw", "mapped"}) EXPECT_EQ(one["tsne"][map].size(), one["tsne"]["correct"].size());
+  EXPECT_GT(sum_of(one["tsne"]["correct"]), 0);
 }
 
 TEST(Report, ShowsThePredictionSetsOfACalibratedModel) {
-  ThreadPool pool(1);
-  SmallRun run = small_run("ridge");
+  TrainedModel run("ridge");
   run.model.sets = {{0.1f, 0.2f, 0.3f}, {0, 0, 1}, {0.1f, 0.3f}};
-  const Evaluation test = evaluate(run.model, run.data, pool);
-  const json sets = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["sets"];
+  const Evaluation test = evaluate(run.model, run.data, run.pool);
+  const json sets = shown(run)["sets"];
   ASSERT_EQ(sets.size(), kCoverages.size());
   for (std::size_t k = 0; k < sets.size(); ++k) {
     EXPECT_EQ(sets[k]["stated"].get<double>(), 100 * kCoverages[k]);
@@ -100,15 +103,13 @@ TEST(Report, ShowsThePredictionSetsOfACalibratedModel) {
 }
 
 TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
-  const SmallRun run = small_run("paper");
-  const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
+  const TrainedModel run("paper");
+  const json one = shown(run);
   for (const char* part : {"curve", "per_class", "confusion", "gates", "spectrum", "angles", "places", "tsne",
                            "subspaces", "training", "hubness", "attributes", "explanations", "provenance"})
     EXPECT_FALSE(one[part].is_null() || one[part].empty()) << part;
   EXPECT_EQ(one["gates"]["usage"].size(), 8u);
-  double usage = 0;
-  for (const auto& share : one["gates"]["usage"]) usage += share.get<double>();
-  EXPECT_NEAR(usage, 3, 0.01) << "each sample opens three networks";
+  EXPECT_NEAR(sum_of(one["gates"]["usage"]), 3, 0.01) << "each sample opens three networks";
   EXPECT_FALSE(one["spectrum"]["mean"]["without_mmg"].is_null());
   EXPECT_EQ(one["attributes"].size(), run.model.attributes());
   EXPECT_EQ(one["explanations"].size(), 12u);
@@ -116,10 +117,9 @@ TEST(Report, HasEveryPartForAModelWithGatesAndMmg) {
 }
 
 TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
-  ThreadPool pool(1);
   for (const std::string method : {"parsnets", "scln"}) {
-    const SmallRun run = small_run(method);
-    const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0], places = one["places"];
+    TrainedModel run(method);
+    const json one = shown(run), places = one["places"];
     EXPECT_EQ(places["targets"], method == "parsnets" ? "classes" : "semantics");
     EXPECT_EQ(one["summary"]["targets"], places["targets"]);
     const auto unseen = run.data.unseen_classes();
@@ -135,7 +135,7 @@ TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
         if (run.data.labels[static_cast<std::size_t>(r)] != unseen[u]) continue;
         ++samples;
         const Matrix<float> f = run.model.predict(
-            {run.data.features.row(static_cast<std::size_t>(r)).data(), 1, run.model.dimensions}, pool);
+            {run.data.features.row(static_cast<std::size_t>(r)).data(), 1, run.model.dimensions}, run.pool);
         for (std::size_t j = 0; j < o; ++j) mean[j] += f(0, j) - run.model.semantic_centre[j];
       }
       const auto cosine_with = [&](std::int32_t c) {
@@ -168,17 +168,12 @@ TEST(Report, ComparesThePlacesOfUnseenClassesWithTheMeansOfTheirSamples) {
 }
 
 TEST(Report, SeveralDataSetsAreJoinedBehindAnOverview) {
+  const TrainedModel first("ridge");
+  Dataset renamed = test::small_training_set();
+  renamed.name = "second";
   ThreadPool pool(1);
-  const SmallRun first = small_run("ridge");
-  SmallRun second{test::small_training_set(), {}};
-  second.data.name = "second";
-  second.model = train(second.data, test::small_options("ridge"), pool);
-  ReportOptions options;
-  options.points = 50;
-  const auto text_of = [&](const SmallRun& run) {
-    return report_data({{"one", &run.model, &run.data, "", {}}}, {}, options, pool);
-  };
-  const std::string a = text_of(first), b = text_of(second);
+  const Model second = train(renamed, test::small_options("ridge"), pool);
+  const std::string a = page_of(first.model, first.data).dump(), b = page_of(second, renamed).dump();
   EXPECT_EQ(joined_report_data({a}), a) << "one data set keeps its format";
   EXPECT_THROW(joined_report_data({}), Error);
   const json joined = json::parse(joined_report_data({a, b})), one = json::parse(a), two = json::parse(b);
@@ -192,25 +187,18 @@ TEST(Report, SeveralDataSetsAreJoinedBehindAnOverview) {
 }
 
 TEST(Report, AttributesAreThoseThatTheModelPredicts) {
-  ThreadPool pool(1);
-  SmallRun run = small_run("parsnets");
-  const json before = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["attributes"];
+  TrainedModel run("parsnets");
+  const json before = shown(run)["attributes"];
   for (float& v : run.model.attribute_head.values()) v = -v;
-  const json after = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0]["attributes"];
-  const auto correlation = [](const json& list, const json& name) {
-    for (const auto& one : list)
-      if (one["name"] == name) return one["correlation"].get<double>();
-    return 2.0;
-  };
+  const json after = shown(run)["attributes"];
   for (const auto& one : before)
     EXPECT_NEAR(correlation(after, one["name"]), -one["correlation"].get<double>(), 1e-3) << one["name"];
 }
 
 TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
-  ThreadPool pool(1);
-  Dataset data = test::small_training_set();
-  const Model model = train(data, test::small_options("ridge", "semantic-whitening=0.9"), pool);
-  const json list = data_of({{"one", &model, &data, "", {}}})["runs"][0]["attributes"];
+  TrainedModel run(test::small_options("ridge", "semantic-whitening=0.9"));
+  const auto& [data, pool, model] = run;
+  const json list = shown(run)["attributes"];
   std::vector<std::int32_t> rows = data.split.test_unseen;
   rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
   const std::size_t m = model.attributes(), a = 5;
@@ -218,7 +206,7 @@ TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
   std::vector<double> predicted, truth;
   for (const auto row : rows) {
     const auto r = static_cast<std::size_t>(row);
-    const Matrix<float> f = model.predict({data.features.row(r).data(), 1, model.dimensions}, pool);
+    const Matrix<float> f = model.predict({data.features.row(r).data(), 1, model.dimensions}, run.pool);
     double value = 0;
     for (std::size_t i = 0; i < f.cols(); ++i) {
       double squares = 0;
@@ -231,12 +219,8 @@ TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
     model.semantic_preprocess.apply(scaled);
     truth.push_back(scaled[a]);
   }
-  const auto mean = [](const std::vector<double>& v) {
-    double sum = 0;
-    for (const double x : v) sum += x / static_cast<double>(v.size());
-    return sum;
-  };
-  const double x = mean(predicted), y = mean(truth);
+  const double x = sum_of(predicted) / static_cast<double>(rows.size()),
+               y = sum_of(truth) / static_cast<double>(rows.size());
   double xx = 0, yy = 0, xy = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     xx += (predicted[r] - x) * (predicted[r] - x);
@@ -244,19 +228,13 @@ TEST(Report, WhiteningIsUndoneBeforeAttributesAreCompared) {
     xy += (predicted[r] - x) * (truth[r] - y);
   }
   const std::string name = model.attribute_names.empty() ? "attribute 6" : model.attribute_names[a];
-  std::size_t found = 0;
-  for (const auto& one : list)
-    if (one["name"] == name) {
-      ++found;
-      EXPECT_NEAR(one["correlation"].get<double>(), xy / std::sqrt(xx * yy), 1e-3);
-    }
-  EXPECT_EQ(found, 1u);
+  EXPECT_NEAR(correlation(list, name), xy / std::sqrt(xx * yy), 1e-3);
 }
 
 TEST(Report, LeavesOutWhatARunDoesNotHave) {
   for (const std::string method : {"ridge", "sae-reverse"}) {
-    const SmallRun run = small_run(method);
-    const json one = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
+    const TrainedModel run(method);
+    const json one = shown(run);
     EXPECT_TRUE(one["gates"].is_null());
     EXPECT_EQ(one["places"].is_null(), method == "sae-reverse");
     EXPECT_FALSE(one.contains("sweep"));
@@ -281,20 +259,19 @@ TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
     synth.hidden = 32;
     const Dataset data = synthesize(synth);
     const Model model = train(data, test::options_with("ridge", "calibrate=false"), pool);
-    const json one = data_of({{"one", &model, &data, "", {}}}, 2)["runs"][0];
+    const json one = page_of(model, data, {}, 2)["runs"][0];
     EXPECT_EQ(one["confusion"]["classes"].size(), static_cast<std::size_t>(classes));
     EXPECT_EQ(one["per_class"].size(), static_cast<std::size_t>(classes));
   }
 }
 
 TEST(Report, IsTheSameForAnyNumberOfThreads) {
-  const SmallRun run = small_run("parsnets");
-  const std::vector<ReportRun> runs{{"one", &run.model, &run.data, R"({"machine": {"cpu": "x"}})", {}}};
-  EXPECT_EQ(data_of(runs, 1), data_of(runs, 2));
+  const TrainedModel run("parsnets");
+  EXPECT_EQ(page_of(run.model, run.data, {}, 1), page_of(run.model, run.data, {}, 2));
 }
 
 TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
-  const SmallRun run = small_run("ridge");
+  const TrainedModel run("ridge");
   const std::string row = R"({"method": "m", "summary": {"zsl": {"mean": 50, "sd": 1}, "h": {"mean": 40, "sd": null}},
       "runs": [{"options": {"active": 4, "networks": 8}}, {"options": {"active": 4, "networks": 8}}]})";
   const auto bench = [&](const std::string& kind, const std::string& data) {
@@ -305,7 +282,7 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
   const std::vector<BenchFile> files{{"sweep.json", sweep},
                                      {"ablation.json", bench(R"("ablation": true)", run.data.name)},
                                      {"other.json", R"({"other": 1})"}};
-  const json one = data_of({{"one", &run.model, &run.data, "", files}})["runs"][0];
+  const json one = shown(run, files);
   EXPECT_EQ(one["sweep"]["rows"][0]["value"], 4);
   EXPECT_EQ(one["sweep"]["rows"][0]["sparsity"], 0.5);
   EXPECT_EQ(one["sweep"]["rows"][0]["seeds"], 2);
@@ -317,17 +294,17 @@ TEST(Report, ReadsSweepsAndAblationsAndRefusesOtherJson) {
                                                 {{"a", R"({"sweep": "k", "methods": [{}]})"}},
                                                 {{"a", bench(R"("sweep": "k")", "other data")}},
                                                 {{"a", sweep}, {"b", sweep}}};
-  for (const auto& list : bad) EXPECT_THROW(data_of({{"one", &run.model, &run.data, "", list}}), Error) << list[0].text;
+  for (const auto& list : bad) EXPECT_THROW(shown(run, list), Error) << list[0].text;
 }
 
 TEST(Report, RefusesARunOnOtherDataThanItsOwn) {
-  const SmallRun run = small_run("ridge");
+  const TrainedModel run("ridge");
   Dataset other = test::small_training_set();
   other.split.test_seen.pop_back();
-  EXPECT_THROW(data_of({{"one", &run.model, &other, "", {}}}), Error) << "another split";
+  EXPECT_THROW(page_of(run.model, other), Error) << "another split";
   Dataset scaled = test::small_training_set();
   for (float& v : scaled.semantics.values.values()) v *= 2;
-  EXPECT_THROW(data_of({{"one", &run.model, &scaled, "", {}}}), Error) << "other attributes";
+  EXPECT_THROW(page_of(run.model, scaled), Error) << "other attributes";
 }
 
 TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
@@ -335,7 +312,7 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
   Dataset data = test::small_training_set();
   for (std::size_t c = 0; c < data.classes(); ++c) data.semantics.values(c, 3) = 0.1f;
   const Model model = train(data, test::small_options("ridge", "semantic-scaling=none"), pool);
-  const json page = data_of({{"one", &model, &data, "", {}}});
+  const json page = page_of(model, data);
   const std::string constant = model.attribute_names.empty() ? "attribute 4" : model.attribute_names[3];
   for (const auto& a : page["runs"][0]["attributes"]) {
     if (a["name"] == constant) {
@@ -347,10 +324,10 @@ TEST(Report, AnAttributeThatAllClassesShareHasNoCorrelation) {
 }
 
 TEST(Report, ClassesBesideTheEvaluationChangeNoFigureOfIt) {
-  SmallRun run = small_run("parsnets");
-  const json before = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
+  TrainedModel run("parsnets");
+  const json before = shown(run);
   run.model.add_class("beside", run.model.classes.semantics.row(2));
-  const json after = data_of({{"one", &run.model, &run.data, "", {}}})["runs"][0];
+  const json after = shown(run);
   EXPECT_EQ(before["tsne"]["correct"], after["tsne"]["correct"]);
   EXPECT_EQ(before["summary"]["h"], after["summary"]["h"]);
 }
@@ -361,10 +338,6 @@ TEST(Report, ThePageHoldsTheDataAndNoForeignTag) {
   EXPECT_EQ(page.find("@REPORT_DATA@"), std::string::npos);
   EXPECT_EQ(page.find("https://unpkg"), std::string::npos);
 }
-
-}  // namespace
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 

@@ -8,7 +8,7 @@
 
 #include "base/rng.hpp"
 #include "parsnets/matrix.hpp"
-#include "report/tsne_affinity.hpp"
+#include "report/tsne.hpp"
 
 namespace parsnets::test {
 
