@@ -128,7 +128,7 @@ Command bench_command() {
   add_table_files(command.options, state->tables);
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
   OptionTable shared = train_option_table(state->train);
-  command.options.append_without(shared, {"method"});
+  command.options.append(shared, {"method"});
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     if (state->data.empty() && !state->reference)

@@ -12,17 +12,15 @@
 namespace parsnets::test {
 
 inline Dataset small_training_set(std::uint64_t seed = 3) {
-  SynthOptions options;
-  options.classes = 16;
-  options.attributes = 20;
-  options.samples = 960;
-  options.dimensions = 48;
-  options.hidden = 64;
-  options.attribute_noise = 0.3;
-  options.signature = 0.2;
-  options.nuisance = 0.3;
-  options.seed = seed;
-  return synthesize(options);
+  return synthesize({.classes = 16,
+                     .attributes = 20,
+                     .samples = 960,
+                     .dimensions = 48,
+                     .attribute_noise = 0.3,
+                     .signature = 0.2,
+                     .nuisance = 0.3,
+                     .hidden = 64,
+                     .seed = seed});
 }
 
 /// The default options of a method with changes, "name=value;name=value".

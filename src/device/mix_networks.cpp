@@ -42,8 +42,8 @@ Matrix<double> output_gram(const Model& model, ThreadPool& pool) {
   } else {
     Matrix<float> outputs(networks, inputs.rows() * q);
     pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
-      multiply(pool, Trans::no, inputs.view(), Trans::no, {model.networks.row(i * height).data(), height, q},
-               {outputs.row(i).data(), inputs.rows(), q});
+      multiply<float>(pool, Trans::no, inputs.view(), Trans::no, {model.networks.row(i * height).data(), height, q},
+                      {outputs.row(i).data(), inputs.rows(), q});
     });
     multiply(pool, Trans::no, outputs.view(), Trans::yes, outputs.view(), gram.view());
   }
@@ -67,8 +67,8 @@ NetworkMixture mix_networks(const Model& model, std::size_t rank, ThreadPool& po
   const Matrix<float> leading = to_float(largest_eigenpairs(gram.view(), rank).vectors.view());  // r x K
   const std::size_t size = model.networks.size() / networks;
   result.stored = Matrix<float>(rank * (model.z_dimensions() + 1), model.outputs());
-  multiply(pool, Trans::no, leading.view(), Trans::no, {model.networks.data(), networks, size},
-           {result.stored.data(), rank, size});
+  multiply<float>(pool, Trans::no, leading.view(), Trans::no, {model.networks.data(), networks, size},
+                  {result.stored.data(), rank, size});
   result.mixing = Matrix<float>(networks, rank);
   for (std::size_t i = 0; i < networks; ++i)
     for (std::size_t b = 0; b < rank; ++b) result.mixing(i, b) = leading(b, i);
