@@ -223,7 +223,7 @@ Command bench_command() {
       .text(kTableOption, state->tables,
             "files for the table, comma-separated; the ending is the format: .md, .csv, .tex (booktabs) or .json");
   // The options of train apply to every method unless its entry says otherwise; the method itself comes from --methods.
-  command.options.append_without(train_option_table(state->train), {"method"});
+  command.options.append(train_option_table(state->train), {"method"});
   add_load_options(command.options, state->load);
   command.run = [state](Context& context) {
     refuse_if(state->data.empty() && !state->reference, "bench: expected --data DIR, or --reference alone");

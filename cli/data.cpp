@@ -54,13 +54,13 @@ nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
   if (data.source) json["source"] = parsnets::to_json(*data.source);
   for (const auto& [name, columns] : data.semantics.tables)
     json["tables"].push_back({{"name", name}, {"attributes", columns}});
-  json.update({{"samples", r.samples},
-               {"dimensions", r.dimensions},
-               {"attributes", r.attributes},
-               {"classes", r.classes},
-               {"seen_classes", r.seen_classes},
-               {"unseen_classes", r.unseen_classes},
-               {"missing_attribute_values", r.missing_values},
+  json.update({{"samples", data.samples()},
+               {"dimensions", data.features.cols()},
+               {"attributes", data.semantics.values.cols()},
+               {"classes", data.classes()},
+               {"seen_classes", data.seen_classes().size()},
+               {"unseen_classes", data.unseen_classes().size()},
+               {"missing_attribute_values", data.semantics.missing},
                {"split", {{"version", data.split.version}}}});
   auto& split = json["split"];
   if (!data.split.file.empty()) split["file"] = data.split.file;
@@ -81,16 +81,18 @@ nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
 }
 
 std::string to_text(const Dataset& data, const Inspection& r) {
-  std::string text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name,
-                                 r.samples, r.dimensions, data.features_name.empty() ? "none" : data.features_name,
-                                 r.classes, r.attributes, data.semantics.name);
+  std::string text =
+      fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name, data.samples(),
+                  data.features.cols(), data.features_name.empty() ? "none" : data.features_name, data.classes(),
+                  data.semantics.values.cols(), data.semantics.name);
   if (data.source) text += "features by " + describe(*data.source) + "\n";
   for (const auto& [name, columns] : data.semantics.tables) text += fmt::format("{}: {} attributes\n", name, columns);
-  if (r.samples > 0) text += fmt::format("{} seen and {} unseen classes\n", r.seen_classes, r.unseen_classes);
+  if (data.samples() > 0)
+    text += fmt::format("{} seen and {} unseen classes\n", data.seen_classes().size(), data.unseen_classes().size());
   text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
   for (const auto& list : r.lists)
     text += fmt::format("{:<14}{:>9}{:>9}  {}\n", list.name, list.samples,
-                        r.samples > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
+                        data.samples() > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
   if (const std::string split = split_name(data.split); !split.empty()) text += "split: " + split + "\n";
   if (!data.split.validation_from.empty()) text += "validation: " + data.split.validation_from + "\n";
   text += r.findings.empty() ? "\nno findings\n" : "\nfindings\n";

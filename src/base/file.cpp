@@ -11,10 +11,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <span>
-#include <utility>
 
 #include "parsnets/error.hpp"
 
@@ -22,25 +19,9 @@ namespace parsnets {
 
 namespace {
 
-int open_regular(const std::string& name, std::uint64_t& size) {
-  const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    const int why = errno;
-    throw Error(BadInput{name, "", "a readable file", std::strerror(why),
-                         why == ENOENT ? "check the path" : "check the file's permissions"});
-  }
-  struct stat st {};
-  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    ::close(fd);
-    throw Error(BadInput{name, "", "a regular file", S_ISDIR(st.st_mode) ? "a directory" : "a special file",
-                         "give the path of a file"});
-  }
-  if (st.st_size == 0) {
-    ::close(fd);
-    throw Error(BadInput{name, "", "a non-empty file", "an empty file", "write or download it again"});
-  }
-  size = static_cast<std::uint64_t>(st.st_size);
-  return fd;
+[[noreturn]] void cannot_open(const std::string& name, int why) {
+  throw Error(BadInput{name, "", "a readable file", std::strerror(why),
+                       why == ENOENT ? "check the path" : "check the file's permissions"});
 }
 
 [[noreturn]] void write_failed(const std::filesystem::path& path, int why) {
@@ -58,27 +39,30 @@ void try_to_write(const std::filesystem::path& folder, const std::filesystem::pa
   while (!std::filesystem::exists(std::filesystem::symlink_status(nearest, unknown)) && nearest.has_relative_path())
     nearest = nearest.parent_path();
   std::string probe = (nearest / ".parsnets-XXXXXX").string();
-  const int fd = ::mkostemp(probe.data(), O_CLOEXEC);
+  const Descriptor fd = ::mkostemp(probe.data(), O_CLOEXEC);
   if (fd < 0)
     throw Error(BadInput{wanted.string(), "", "a writable path", nearest.string() + ": " + std::strerror(errno),
                          "choose a folder that you may write to"});
-  ::close(fd);
   ::unlink(probe.c_str());
 }
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) { fd_ = open_regular(name_, size_); }
-
-InputFile::~InputFile() {
+Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-InputFile::InputFile(InputFile&& other) noexcept
-    : name_(std::move(other.name_)),
-      fd_(std::exchange(other.fd_, -1)),
-      size_(other.size_),
-      position_(other.position_) {}
+InputFile::InputFile(const std::filesystem::path& path)
+    : name_(path.string()), fd_(::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (fd_ < 0) cannot_open(name_, errno);
+  struct stat st {};
+  if (::fstat(fd_, &st) != 0 || !S_ISREG(st.st_mode))
+    throw Error(BadInput{name_, "", "a regular file", S_ISDIR(st.st_mode) ? "a directory" : "a special file",
+                         "give the path of a file"});
+  if (st.st_size == 0)
+    throw Error(BadInput{name_, "", "a non-empty file", "an empty file", "write or download it again"});
+  size_ = static_cast<std::uint64_t>(st.st_size);
+}
 
 void InputFile::seek(std::uint64_t offset) {
   if (offset > size_)
@@ -116,7 +100,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : MappedFile(InputFile
 MappedFile MappedFile::copied(const std::filesystem::path& path) {
   InputFile file(path);
   MappedFile copy(file, MAP_PRIVATE | MAP_ANONYMOUS);
-  file.read(copy.data_, copy.size_, "");
+  file.read(copy.data_.get(), file.size(), "");
   return copy;
 }
 
@@ -125,16 +109,10 @@ MappedFile::MappedFile(const InputFile& file, int flags) {
                         (flags & MAP_ANONYMOUS) != 0 ? -1 : file.descriptor(), 0);
   if (mapped == MAP_FAILED)
     throw Error(BadInput{file.name(), "", "a file that can be mapped", std::strerror(errno), ""});
-  data_ = static_cast<std::byte*>(mapped);
-  size_ = file.size();
+  data_ = {static_cast<std::byte*>(mapped), Unmap{file.size()}};
 }
 
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(data_, size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+void MappedFile::Unmap::operator()(std::byte* data) const { ::munmap(data, size); }
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   std::string pattern = path.string() + ".tmp-XXXXXX";
@@ -147,7 +125,6 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
 }
 
 AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) ::close(fd_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
@@ -166,11 +143,8 @@ void AtomicFile::commit() {
   if (::fsync(fd_) != 0) write_failed(path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) write_failed(path_, errno);
   temporary_.clear();
-  const int dir = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (dir >= 0) {
-    ::fsync(dir);
-    ::close(dir);
-  }
+  const Descriptor folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ::fsync(folder);
 }
 
 void check_writable(const std::filesystem::path& path) {
@@ -210,14 +184,11 @@ void write_text_file(const std::filesystem::path& path, std::string_view text) {
 
 namespace {
 
-int open_to_lock(const std::string& name) {
+Descriptor open_to_lock(const std::string& name) {
   int fd = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);  // network file systems lock only what may be written
   if (fd < 0 && (errno == EACCES || errno == EROFS || errno == EISDIR))
     fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const int why = errno;
-  if (fd < 0)
-    throw Error(BadInput{name, "", "a readable file", std::strerror(why),
-                         why == ENOENT ? "check the path" : "check the file's permissions"});
+  if (fd < 0) cannot_open(name, errno);
   return fd;
 }
 
@@ -242,21 +213,11 @@ bool is_file_at(int fd, const std::string& name) {
 
 FileLock::FileLock(const std::filesystem::path& path, ProgressObserver* progress) {
   const std::string name = path.string();
-  try {
-    for (;;) {
-      fd_ = open_to_lock(name);
-      wait_for(fd_, name, progress);
-      if (is_file_at(fd_, name)) return;
-      ::close(fd_);  // replaced while we waited
-      fd_ = -1;
-    }
-  } catch (...) {
-    if (fd_ >= 0) ::close(fd_);
-    throw;
-  }
+  do {
+    fd_ = open_to_lock(name);
+    wait_for(fd_, name, progress);
+  } while (!is_file_at(fd_, name));  // it was replaced while we waited
 }
-
-FileLock::~FileLock() { ::close(fd_); }
 
 namespace {
 

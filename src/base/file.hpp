@@ -4,23 +4,37 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "parsnets/progress.hpp"
 
 namespace parsnets {
+
+/// Of an open file, which it closes in the end; negative: none.
+class Descriptor {
+ public:
+  Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  operator int() const { return fd_; }
+
+ private:
+  int fd_;
+};
 
 /// A regular file open for reading. Not thread-safe.
 class InputFile {
  public:
   /// Throws bad_input when the path is missing, a directory, not a regular file, unreadable or empty.
   explicit InputFile(const std::filesystem::path& path);
-  ~InputFile();
-  InputFile(InputFile&& other) noexcept;
-  InputFile& operator=(InputFile&&) = delete;
 
   const std::string& name() const { return name_; }  ///< the path as given, for messages
   std::uint64_t size() const { return size_; }
@@ -36,7 +50,7 @@ class InputFile {
 
  private:
   std::string name_;
-  int fd_ = -1;
+  Descriptor fd_;
   std::uint64_t size_ = 0, position_ = 0;
 };
 
@@ -48,16 +62,16 @@ class MappedFile {
   /// A copy of the file, which stays whole whatever happens to the file: a mapped one that is cut short ends the
   /// process when it is read.
   static MappedFile copied(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&&) = delete;
 
-  std::span<std::byte> bytes() const { return {data_, size_}; }
+  std::span<std::byte> bytes() const { return {data_.get(), data_.get_deleter().size}; }
 
  private:
+  struct Unmap {
+    std::size_t size;
+    void operator()(std::byte* data) const;
+  };
   MappedFile(const InputFile& file, int flags);
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::unique_ptr<std::byte[], Unmap> data_;
 };
 
 /// Writes to a temporary file beside `path`; commit() syncs it and renames it over `path`. Without commit() the
@@ -75,7 +89,7 @@ class AtomicFile {
 
  private:
   std::filesystem::path path_, temporary_;
-  int fd_ = -1;
+  Descriptor fd_;
 };
 
 /// Throws bad_input, naming the path and what to do, unless a file can be written at `path`: before long work, so that
@@ -102,12 +116,9 @@ class FileLock {
   /// Waits for its turn, and says so through `progress`. Throws bad_input when the file cannot be opened, failure when
   /// its file system has no locks, cancelled when the observer asks to stop.
   FileLock(const std::filesystem::path& path, ProgressObserver* progress);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
 
  private:
-  int fd_ = -1;
+  Descriptor fd_;
 };
 
 // SHA-256 (FIPS 180-4), to tell versions of a file apart.

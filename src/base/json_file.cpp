@@ -14,12 +14,16 @@ namespace parsnets {
 
 namespace {
 
+constexpr std::size_t kMostBytes = 256u << 20;
+constexpr std::size_t kMostLevels = 32;            // deeper ones would exhaust the stack later
+constexpr std::size_t kMostContainers = 1u << 20;  // each takes many times the memory of its two characters
+
 /// Builds the value from the parser's events. nlohmann's own parser with a callback goes through all elements of a list
 /// after each of them, and its ordered objects through all keys for each new one: both take quadratic time.
 template <class Json>
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  Builder(std::string file, const JsonLimits& limits) : file_(std::move(file)), limits_(limits) {}
+  explicit Builder(const std::string& file) : file_(file) {}
 
   Json take() { return std::move(root_); }
 
@@ -79,11 +83,11 @@ class Builder : public nlohmann::json_sax<Json> {
   }
 
   bool open(Json empty) {
-    if (open_.size() == limits_.depth)
-      throw Error(BadInput{file_, "", fmt::format("JSON nested at most {} levels deep", limits_.depth),
-                           "deeper nesting", "correct the JSON"});
-    if (++containers_ > limits_.containers)
-      throw Error(BadInput{file_, "", fmt::format("JSON with at most {} objects and lists", limits_.containers),
+    if (open_.size() == kMostLevels)
+      throw Error(BadInput{file_, "", fmt::format("JSON nested at most {} levels deep", kMostLevels), "deeper nesting",
+                           "correct the JSON"});
+    if (++containers_ > kMostContainers)
+      throw Error(BadInput{file_, "", fmt::format("JSON with at most {} objects and lists", kMostContainers),
                            "more of them", "correct the JSON"});
     open_.push_back({place(std::move(empty)), {}});
     return true;
@@ -94,8 +98,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  std::string file_;
-  JsonLimits limits_;
+  const std::string& file_;
   Json root_;
   std::vector<Open> open_;
   std::string key_;
@@ -103,23 +106,21 @@ class Builder : public nlohmann::json_sax<Json> {
 };
 
 template <class Json>
-Json parse(std::string_view text, const std::string& file, const JsonLimits& limits) {
-  if (text.size() > limits.bytes)
-    throw Error(BadInput{file, "", fmt::format("JSON of at most {} bytes", limits.bytes),
+Json parse(std::string_view text, const std::string& file) {
+  if (text.size() > kMostBytes)
+    throw Error(BadInput{file, "", fmt::format("JSON of at most {} bytes", kMostBytes),
                          fmt::format("{} bytes", text.size()), "correct the JSON"});
-  Builder<Json> builder(file, limits);
+  Builder<Json> builder(file);
   Json::sax_parse(text, &builder);
   return builder.take();
 }
 
 }  // namespace
 
-nlohmann::json parse_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
-  return parse<nlohmann::json>(text, file, limits);
-}
+nlohmann::json parse_json(std::string_view text, const std::string& file) { return parse<nlohmann::json>(text, file); }
 
-nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& file, const JsonLimits& limits) {
-  return parse<nlohmann::ordered_json>(text, file, limits);
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& file) {
+  return parse<nlohmann::ordered_json>(text, file);
 }
 
 nlohmann::json read_json_file(const std::filesystem::path& file) {

@@ -7,6 +7,8 @@ void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau,
              int* info);
 void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
              const int* lwork, int* info);
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 }
 
 #include "base/linalg.hpp"
@@ -32,18 +34,31 @@ void check_lapack(int info, const char* routine) {
   if (info != 0) throw Error(ErrorCode::failure, fmt::format("LAPACK's {} failed (info {})", routine, info));
 }
 
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda,
-          const float* b, int ldb, float beta, float* c, int ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda,
-          const double* b, int ldb, double beta, double* c, int ldc) {
-  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+/// The routine of BLAS or LAPACK for float or for double.
+template <class T, class Single, class Double>
+auto routine(Single single, Double twice) {
+  if constexpr (std::is_same_v<T, float>)
+    return single;
+  else
+    return twice;
 }
 
+/// C = alpha·op(A)·op(B) + beta·C, C being m x n.
 template <class T>
-void multiply_any(ThreadPool& pool, Trans trans_a, MatrixView<const T> a, Trans trans_b, MatrixView<const T> b,
-                  MatrixView<T> c, T alpha, T beta) {
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k,
+          std::type_identity_t<T> alpha, const T* a, std::size_t lda, const T* b, std::size_t ldb,
+          std::type_identity_t<T> beta, T* c, std::size_t ldc) {
+  routine<T>(cblas_sgemm, cblas_dgemm)(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n),
+                                       static_cast<int>(k), alpha, a, static_cast<int>(lda), b, static_cast<int>(ldb),
+                                       beta, c, static_cast<int>(ldc));
+}
+
+}  // namespace
+
+template <class T>
+void multiply(ThreadPool& pool, Trans trans_a, std::type_identity_t<MatrixView<const T>> a, Trans trans_b,
+              std::type_identity_t<MatrixView<const T>> b, MatrixView<T> c, std::type_identity_t<T> alpha,
+              std::type_identity_t<T> beta) {
   const std::size_t rows = trans_a == Trans::no ? a.rows() : a.cols(),
                     inner = trans_a == Trans::no ? a.cols() : a.rows();
   check(rows == c.rows() && inner == (trans_b == Trans::no ? b.rows() : b.cols()) &&
@@ -54,23 +69,15 @@ void multiply_any(ThreadPool& pool, Trans trans_a, MatrixView<const T> a, Trans 
              tb = trans_b == Trans::no ? CblasNoTrans : CblasTrans;
   pool.parallel_for(rows, kMultiplyRows, [&](std::size_t begin, std::size_t end, std::size_t) {
     const T* part = trans_a == Trans::no ? a.data() + begin * a.cols() : a.data() + begin;
-    gemm(ta, tb, static_cast<int>(end - begin), static_cast<int>(c.cols()), static_cast<int>(inner), alpha, part,
-         static_cast<int>(std::max<std::size_t>(1, a.cols())), b.data(),
-         static_cast<int>(std::max<std::size_t>(1, b.cols())), beta, c.data() + begin * c.cols(),
-         static_cast<int>(c.cols()));
+    gemm(ta, tb, end - begin, c.cols(), inner, alpha, part, std::max<std::size_t>(1, a.cols()), b.data(),
+         std::max<std::size_t>(1, b.cols()), beta, c.data() + begin * c.cols(), c.cols());
   });
 }
 
-}  // namespace
-
-void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans trans_b, MatrixView<const float> b,
-              MatrixView<float> c, float alpha, float beta) {
-  multiply_any(pool, trans_a, a, trans_b, b, c, alpha, beta);
-}
-void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
-              MatrixView<double> c, double alpha, double beta) {
-  multiply_any(pool, trans_a, a, trans_b, b, c, alpha, beta);
-}
+template void multiply(ThreadPool&, Trans, MatrixView<const float>, Trans, MatrixView<const float>, MatrixView<float>,
+                       float, float);
+template void multiply(ThreadPool&, Trans, MatrixView<const double>, Trans, MatrixView<const double>,
+                       MatrixView<double>, double, double);
 
 double dot(std::span<const float> a, std::span<const float> b) {
   check(a.size() == b.size(), "dot");
@@ -85,26 +92,9 @@ double dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-namespace {
-
+// Tile by tile: a column at a time would miss the cache at every step.
 template <class T>
-void multiply_lower_any(ThreadPool& pool, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c, T alpha,
-                        T beta) {
-  const std::size_t d = c.rows();
-  check(c.cols() == d && a.cols() == d && b.cols() == d && a.rows() == b.rows(), "multiply_lower");
-  // Row panels of the triangle; the first panels are short, so the chunks are dealt out from the end.
-  const std::size_t panels = ThreadPool::chunk_count(d, kMultiplyRows);
-  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
-    const std::size_t begin = (panels - 1 - p) * kMultiplyRows, end = std::min(d, begin + kMultiplyRows);
-    gemm(CblasTrans, CblasNoTrans, static_cast<int>(end - begin), static_cast<int>(end), static_cast<int>(a.rows()),
-         alpha, a.data() + begin, static_cast<int>(d), b.data(), static_cast<int>(d), beta, c.data() + begin * d,
-         static_cast<int>(d));
-  });
-}
-
-/// Copies the lower triangle to the upper one, tile by tile: a column at a time would miss the cache at every step.
-template <class T>
-void mirror_any(ThreadPool& pool, MatrixView<T> a) {
+void mirror_lower(ThreadPool& pool, MatrixView<T> a) {
   check(a.rows() == a.cols(), "mirror_lower");
   constexpr std::size_t kTile = 64;
   const std::size_t n = a.rows(), tiles = ThreadPool::chunk_count(n, kTile);
@@ -115,20 +105,25 @@ void mirror_any(ThreadPool& pool, MatrixView<T> a) {
         for (std::size_t c = std::max(first, r + 1); c < std::min(n, first + kTile); ++c) a(r, c) = a(c, r);
   });
 }
+template void mirror_lower(ThreadPool&, MatrixView<float>);
+template void mirror_lower(ThreadPool&, MatrixView<double>);
 
-}  // namespace
-
-void mirror_lower(ThreadPool& pool, MatrixView<float> a) { mirror_any(pool, a); }
-void mirror_lower(ThreadPool& pool, MatrixView<double> a) { mirror_any(pool, a); }
-
-void multiply_lower(ThreadPool& pool, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
-                    float alpha, float beta) {
-  multiply_lower_any(pool, a, b, c, alpha, beta);
+template <class T>
+void multiply_lower(ThreadPool& pool, std::type_identity_t<MatrixView<const T>> a,
+                    std::type_identity_t<MatrixView<const T>> b, MatrixView<T> c, std::type_identity_t<T> alpha,
+                    std::type_identity_t<T> beta) {
+  const std::size_t d = c.rows();
+  check(c.cols() == d && a.cols() == d && b.cols() == d && a.rows() == b.rows(), "multiply_lower");
+  // Row panels of the triangle; the first panels are short, so the chunks are dealt out from the end.
+  const std::size_t panels = ThreadPool::chunk_count(d, kMultiplyRows);
+  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
+    const std::size_t begin = (panels - 1 - p) * kMultiplyRows, end = std::min(d, begin + kMultiplyRows);
+    gemm(CblasTrans, CblasNoTrans, end - begin, end, a.rows(), alpha, a.data() + begin, d, b.data(), d, beta,
+         c.data() + begin * d, d);
+  });
 }
-void multiply_lower(ThreadPool& pool, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
-                    double alpha, double beta) {
-  multiply_lower_any(pool, a, b, c, alpha, beta);
-}
+template void multiply_lower(ThreadPool&, MatrixView<const double>, MatrixView<const double>, MatrixView<double>,
+                             double, double);
 
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
   Matrix<float> gram(x.cols(), x.cols());
@@ -154,13 +149,13 @@ void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double fac
     Matrix<float> products(rows, cols);
     for (std::size_t first = 0; first < x.rows(); first += block) {
       const float* samples = x.data() + first * d;
-      const int count = static_cast<int>(std::min(block, x.rows() - first)), stride = static_cast<int>(d);
+      const std::size_t count = std::min(block, x.rows() - first);
       if (row == col)
-        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(rows), count, 1.0f, samples + row, stride,
-                    0.0f, products.data(), static_cast<int>(cols));
+        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(rows), static_cast<int>(count), 1.0f,
+                    samples + row, static_cast<int>(d), 0.0f, products.data(), static_cast<int>(cols));
       else
-        gemm(CblasTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(cols), count, 1.0f, samples + row,
-             stride, samples + col, stride, 0.0f, products.data(), static_cast<int>(cols));
+        gemm(CblasTrans, CblasNoTrans, rows, cols, count, 1, samples + row, d, samples + col, d, 0, products.data(),
+             cols);
       for (std::size_t r = 0; r < rows; ++r) {
         double* to = sum.data() + (row + r) * d + col;
         const std::size_t last = row == col ? r + 1 : cols;
@@ -252,50 +247,19 @@ Matrix<float> to_float(MatrixView<const double> a) {
   return out;
 }
 
-// Cholesky factors by panels of kPanel columns: all but the small blocks on the diagonal is matrix products, shared out
-// over the pool. Matrices are row-major, L is the lower triangle; LAPACK reads it as the upper one of the transpose.
-extern "C" {
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
-}
-
+// Cholesky factors by panels of kPanelColumns columns: all but the small blocks on the diagonal is matrix products,
+// shared out over the pool. Matrices are row-major, L is the lower triangle; LAPACK reads it as the upper one of the
+// transpose.
 namespace {
 
-constexpr std::size_t kPanel = 128;
-
-int potrf(int n, float* a, int lda) {
-  int info = 0;
-  spotrf_("U", &n, a, &lda, &info);
-  return info;
-}
-int potrf(int n, double* a, int lda) {
-  int info = 0;
-  dpotrf_("U", &n, a, &lda, &info);
-  return info;
-}
-
-/// C −= A·op(B)
-void subtract_product(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k,
-                      const float* a, std::size_t lda, const float* b, std::size_t ldb, float* c, std::size_t ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), -1, a,
-              static_cast<int>(lda), b, static_cast<int>(ldb), 1, c, static_cast<int>(ldc));
-}
-void subtract_product(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k,
-                      const double* a, std::size_t lda, const double* b, std::size_t ldb, double* c, std::size_t ldc) {
-  cblas_dgemm(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), -1, a,
-              static_cast<int>(lda), b, static_cast<int>(ldb), 1, c, static_cast<int>(ldc));
-}
+constexpr std::size_t kPanelColumns = 128;
 
 /// B = L⁻¹·B, L⁻ᵀ·B or (from the right) B·L⁻ᵀ with a lower triangle L; B is m x n.
-void solve_triangle(CBLAS_SIDE side, CBLAS_TRANSPOSE trans, std::size_t m, std::size_t n, const float* l,
-                    std::size_t ldl, float* b, std::size_t ldb) {
-  cblas_strsm(CblasRowMajor, side, CblasLower, trans, CblasNonUnit, static_cast<int>(m), static_cast<int>(n), 1, l,
-              static_cast<int>(ldl), b, static_cast<int>(ldb));
-}
-void solve_triangle(CBLAS_SIDE side, CBLAS_TRANSPOSE trans, std::size_t m, std::size_t n, const double* l,
-                    std::size_t ldl, double* b, std::size_t ldb) {
-  cblas_dtrsm(CblasRowMajor, side, CblasLower, trans, CblasNonUnit, static_cast<int>(m), static_cast<int>(n), 1, l,
-              static_cast<int>(ldl), b, static_cast<int>(ldb));
+template <class T>
+void solve_triangle(CBLAS_SIDE side, CBLAS_TRANSPOSE trans, std::size_t m, std::size_t n, const T* l, std::size_t ldl,
+                    T* b, std::size_t ldb) {
+  routine<T>(cblas_strsm, cblas_dtrsm)(CblasRowMajor, side, CblasLower, trans, CblasNonUnit, static_cast<int>(m),
+                                       static_cast<int>(n), 1, l, static_cast<int>(ldl), b, static_cast<int>(ldb));
 }
 
 /// The lower triangle of A becomes L with A = LLᵀ. Returns 0, or the pivot (from 1) that is not positive or not finite.
@@ -303,20 +267,21 @@ template <class T>
 std::size_t factorise(ThreadPool& pool, MatrixView<T> a) {
   const std::size_t n = a.rows();
   T* l = a.data();
-  for (std::size_t begin = 0; begin < n; begin += kPanel) {
-    const std::size_t width = std::min(kPanel, n - begin), rest = begin + width;
-    pool.parallel_for(n - begin, kPanel, [&](std::size_t first, std::size_t last, std::size_t) {
+  for (std::size_t begin = 0; begin < n; begin += kPanelColumns) {
+    const std::size_t width = std::min(kPanelColumns, n - begin), rest = begin + width;
+    pool.parallel_for(n - begin, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
       T* rows = l + (begin + first) * n;  // less what the panels to the left account for
       if (begin > 0)
-        subtract_product(CblasNoTrans, CblasTrans, last - first, width, begin, rows, n, l + begin * n, n, rows + begin,
-                         n);
+        gemm(CblasNoTrans, CblasTrans, last - first, width, begin, -1, rows, n, l + begin * n, n, 1, rows + begin, n);
     });
     T* corner = l + begin * n + begin;
-    if (const int info = potrf(static_cast<int>(width), corner, static_cast<int>(n)); info != 0)
-      return begin + static_cast<std::size_t>(info);
+    const int size = static_cast<int>(width), stride = static_cast<int>(n);
+    int info = 0;
+    routine<T>(spotrf_, dpotrf_)("U", &size, corner, &stride, &info);
+    if (info != 0) return begin + static_cast<std::size_t>(info);
     for (std::size_t i = 0; i < width; ++i)  // OpenBLAS lets a NaN pivot pass
       if (!std::isfinite(corner[i * n + i])) return begin + i + 1;
-    pool.parallel_for(n - rest, kPanel, [&](std::size_t first, std::size_t last, std::size_t) {
+    pool.parallel_for(n - rest, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
       solve_triangle(CblasRight, CblasTrans, last - first, width, corner, n, l + (rest + first) * n + begin, n);
     });
   }
@@ -349,49 +314,48 @@ void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
       solve_triangle(CblasLeft, trans, width, last - first, l + begin * n + begin, n, b.data() + begin * m + first, m);
     });
   };
-  for (std::size_t begin = 0; begin < n; begin += kPanel) {  // L·Y = B
-    const std::size_t width = std::min(kPanel, n - begin), rest = begin + width;
+  for (std::size_t begin = 0; begin < n; begin += kPanelColumns) {  // L·Y = B
+    const std::size_t width = std::min(kPanelColumns, n - begin), rest = begin + width;
     solve_block(CblasNoTrans, begin, width);
-    pool.parallel_for(n - rest, kPanel, [&](std::size_t first, std::size_t last, std::size_t) {
-      subtract_product(CblasNoTrans, CblasNoTrans, last - first, m, width, l + (rest + first) * n + begin, n,
-                       b.data() + begin * m, m, b.data() + (rest + first) * m, m);
+    pool.parallel_for(n - rest, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
+      gemm(CblasNoTrans, CblasNoTrans, last - first, m, width, -1, l + (rest + first) * n + begin, n,
+           b.data() + begin * m, m, 1, b.data() + (rest + first) * m, m);
     });
   }
-  for (std::size_t panel = ThreadPool::chunk_count(n, kPanel); panel-- > 0;) {  // Lᵀ·X = Y
-    const std::size_t begin = panel * kPanel, width = std::min(kPanel, n - begin);
+  for (std::size_t panel = ThreadPool::chunk_count(n, kPanelColumns); panel-- > 0;) {  // Lᵀ·X = Y
+    const std::size_t begin = panel * kPanelColumns, width = std::min(kPanelColumns, n - begin);
     solve_block(CblasTrans, begin, width);
-    pool.parallel_for(begin, kPanel, [&](std::size_t first, std::size_t last, std::size_t) {
-      subtract_product(CblasTrans, CblasNoTrans, last - first, m, width, l + begin * n + first, n, b.data() + begin * m,
-                       m, b.data() + first * m, m);
+    pool.parallel_for(begin, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
+      gemm(CblasTrans, CblasNoTrans, last - first, m, width, -1, l + begin * n + first, n, b.data() + begin * m, m, 1,
+           b.data() + first * m, m);
     });
   }
 }
 
 Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a) {
   check(a.rows() == a.cols(), "inverse_of_positive");
-  const std::size_t n = a.rows(), panels = ThreadPool::chunk_count(n, kPanel);
+  const std::size_t n = a.rows(), panels = ThreadPool::chunk_count(n, kPanelColumns);
   if (const std::size_t pivot = factorise(pool, a.view()); pivot != 0)
     throw Error(ErrorCode::failure,
                 fmt::format("a matrix is not positive definite (pivot {}); use a larger shrinkage", pivot));
   const float* l = a.data();
   Matrix<float> z(n, n, 0.0f);  // L⁻¹, a panel of columns at a time; the first are the longest
   pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
-    const std::size_t left = p * kPanel, columns = std::min(kPanel, n - left);
+    const std::size_t left = p * kPanelColumns, columns = std::min(kPanelColumns, n - left);
     for (std::size_t i = left; i < left + columns; ++i) z(i, i) = 1;
-    for (std::size_t begin = left; begin < n; begin += kPanel) {
-      const std::size_t width = std::min(kPanel, n - begin);
+    for (std::size_t begin = left; begin < n; begin += kPanelColumns) {
+      const std::size_t width = std::min(kPanelColumns, n - begin);
       float* block = z.data() + begin * n + left;
       if (begin > left)
-        subtract_product(CblasNoTrans, CblasNoTrans, width, columns, begin - left, l + begin * n + left, n,
-                         z.data() + left * n + left, n, block, n);
+        gemm(CblasNoTrans, CblasNoTrans, width, columns, begin - left, -1, l + begin * n + left, n,
+             z.data() + left * n + left, n, 1, block, n);
       solve_triangle(CblasLeft, CblasNoTrans, width, columns, l + begin * n + begin, n, block, n);
     }
   });
   pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {  // L⁻ᵀ·L⁻¹
-    const std::size_t begin = p * kPanel, width = std::min(kPanel, n - begin);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<int>(width), static_cast<int>(begin + width),
-                static_cast<int>(n - begin), 1, z.data() + begin * n + begin, static_cast<int>(n), z.data() + begin * n,
-                static_cast<int>(n), 0, a.data() + begin * n, static_cast<int>(n));
+    const std::size_t begin = p * kPanelColumns, width = std::min(kPanelColumns, n - begin);
+    gemm(CblasTrans, CblasNoTrans, width, begin + width, n - begin, 1, z.data() + begin * n + begin, n,
+         z.data() + begin * n, n, 0, a.data() + begin * n, n);
   });
   mirror_lower(pool, a.view());
   if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))

@@ -17,11 +17,12 @@ inline constexpr std::size_t kMultiplyRows = 128;
 
 enum class Trans { no, yes };
 
-/// C = alpha·op(A)·op(B) + beta·C. Shapes must agree (a programming error otherwise: throws Error(failure)).
-void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const float> a, Trans trans_b, MatrixView<const float> b,
-              MatrixView<float> c, float alpha = 1, float beta = 0);
-void multiply(ThreadPool& pool, Trans trans_a, MatrixView<const double> a, Trans trans_b, MatrixView<const double> b,
-              MatrixView<double> c, double alpha = 1, double beta = 0);
+/// C = alpha·op(A)·op(B) + beta·C for T = float and double. Shapes must agree (a programming error otherwise: throws
+/// Error(failure)).
+template <class T>
+void multiply(ThreadPool& pool, Trans trans_a, std::type_identity_t<MatrixView<const T>> a, Trans trans_b,
+              std::type_identity_t<MatrixView<const T>> b, MatrixView<T> c, std::type_identity_t<T> alpha = 1,
+              std::type_identity_t<T> beta = 0);
 
 /// op(A)·op(B) of matrices or views, in a matrix of its own.
 template <class A, class B>
@@ -35,10 +36,10 @@ auto product(ThreadPool& pool, Trans trans_a, const A& a, Trans trans_b, const B
 
 /// The lower triangle of C = alpha·AᵀB + beta·C for a symmetric AᵀB, at half the cost; A and B are k x n, C is n x n.
 /// What is above the diagonal of C is not defined afterwards.
-void multiply_lower(ThreadPool& pool, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
-                    float alpha = 1, float beta = 0);
-void multiply_lower(ThreadPool& pool, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
-                    double alpha = 1, double beta = 0);
+template <class T>
+void multiply_lower(ThreadPool& pool, std::type_identity_t<MatrixView<const T>> a,
+                    std::type_identity_t<MatrixView<const T>> b, MatrixView<T> c, std::type_identity_t<T> alpha = 1,
+                    std::type_identity_t<T> beta = 0);
 
 /// Σ a_i·b_i of equally long vectors, in double, in an order that depends on the length alone.
 double dot(std::span<const float> a, std::span<const float> b);
@@ -70,8 +71,8 @@ class Cholesky {
 Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a);
 
 /// Copies the lower triangle of a square matrix to the upper one.
-void mirror_lower(ThreadPool& pool, MatrixView<float> a);
-void mirror_lower(ThreadPool& pool, MatrixView<double> a);
+template <class T>
+void mirror_lower(ThreadPool& pool, MatrixView<T> a);
 
 struct EigenPairs {
   std::vector<double> values;  ///< descending

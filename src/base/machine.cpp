@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 
 #include "base/options.hpp"
 #include "parsnets/error.hpp"
@@ -91,15 +90,13 @@ std::uint64_t peak_memory() {
 
 std::uint64_t resident_memory() { return proc_bytes("/proc/self/status", "VmRSS:"); }
 
-std::uint64_t anonymous_memory() { return proc_bytes("/proc/self/status", "RssAnon:"); }
-
 void use_serial_blas() { openblas_set_num_threads(1); }
 
 bool blas_is_thread_safe() { return openblas_get_parallel() != 0; }
 
 std::uint64_t held_memory() {
-  constexpr std::uint64_t kProgram = 24u << 20;  // 17 MB are resident in a training on CUB
-  const std::uint64_t own = anonymous_memory();
+  constexpr std::uint64_t kProgram = 24u << 20;                           // 17 MB are resident in a training on CUB
+  const std::uint64_t own = proc_bytes("/proc/self/status", "RssAnon:");  // what belongs to no file; 0: not told
   return own > 0 ? own + kProgram : resident_memory();
 }
 

@@ -26,8 +26,6 @@ MachineInfo machine_info();
 std::uint64_t peak_memory();
 /// Resident memory of this process now, in bytes.
 std::uint64_t resident_memory();
-/// The part of it that belongs to no file, in bytes; 0 where the system does not tell.
-std::uint64_t anonymous_memory();
 
 /// From here on BLAS runs in the thread that calls it: threads are ours.
 void use_serial_blas();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -26,23 +25,12 @@ std::string plain(const nlohmann::json& value) {
   return value.is_null() ? "auto" : value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  double scale = 1;
-  const std::pair<std::string_view, double> suffixes[] = {{"kB", 1e3},        {"KB", 1e3},          {"MB", 1e6},
-                                                          {"GB", 1e9},        {"TB", 1e12},         {"KiB", 1024.0},
-                                                          {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
-  for (const auto& [suffix, factor] : suffixes)
-    if (text.ends_with(suffix)) {
-      text = trim(text.substr(0, text.size() - suffix.size()));
-      scale = factor;
-      break;
-    }
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},
+                                                            {"GB", 1e9},     {"TB", 1e12},    {"KiB", 0x1p10},
+                                                            {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"", 1}};
+  const auto [unit, scale] = *std::ranges::find_if(kUnits, [&](const auto& u) { return text.ends_with(u.first); });
+  if (!unit.empty()) text = trim(text.substr(0, text.size() - unit.size()));
   double amount = 0;
   if (!parse_all(text, amount) || !(amount >= 0) || amount * scale > 1e18) return std::nullopt;
   return static_cast<std::uint64_t>(std::llround(amount * scale));
@@ -79,18 +67,16 @@ std::string format_bytes(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, bytes < 99.95 ? 1 : 0, units[unit]);
 }
 
-OptionTable& OptionTable::add(Option option) {
+OptionTable& OptionTable::row(Option option) {
   option.default_text = plain(option.value());
   option.group = group_;
   options_.push_back(std::move(option));
   return *this;
 }
 
-OptionTable& OptionTable::append(const OptionTable& other) { return append_without(other, {}); }
-
-OptionTable& OptionTable::append_without(const OptionTable& other, const std::vector<std::string>& left_out) {
+OptionTable& OptionTable::append(const OptionTable& other, const std::vector<std::string>& left_out) {
   for (const auto& option : other.options_) {
-    if (std::find(left_out.begin(), left_out.end(), option.name) != left_out.end()) continue;
+    if (std::ranges::count(left_out, option.name) > 0) continue;
     options_.push_back(option);
     if (option.group.empty()) options_.back().group = group_;
   }
@@ -108,6 +94,11 @@ auto number_between(T low, T high) {
   };
 }
 
+template <class T>
+std::string range(const char* kind, T low, T high) {
+  return fmt::format("{} from {} to {}", kind, low, high);
+}
+
 std::optional<bool> parse_bool(std::string_view text) {
   if (text != "true" && text != "false") return std::nullopt;
   return text == "true";
@@ -115,8 +106,6 @@ std::optional<bool> parse_bool(std::string_view text) {
 
 const char* const kShare = "a share above 0 and below 1, such as 5% or 0.05";
 nlohmann::json share_json(double share) { return format_share(share); }
-
-nlohmann::json as_json(const auto& value) { return nlohmann::json(value); }
 
 template <class T>
 auto number_or_auto_between(T low, T high) {
@@ -132,77 +121,52 @@ nlohmann::json number_or_auto_json(const T& value) {
 
 }  // namespace
 
-/// `parse` turns a text into a value, or into nothing when it does not fit; `show` turns a value into JSON.
 template <class Field, class Parse, class Show>
-OptionTable& OptionTable::add(std::string name, Field& field, const std::string& expected, std::string help,
-                              Parse parse, Show show) {
-  constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
+OptionTable& OptionTable::add(std::string name, Field& field, std::string expected, std::string help, Parse parse,
+                              Show show) {
   Option option;
   option.name = std::move(name);
   option.help = std::move(help);
-  option.can_be_auto = optional;
-  option.expected = optional ? "auto or " + expected : expected;
-  option.assign = [&field, parse, wanted = option.expected](std::string_view text) -> std::optional<std::string> {
-    if constexpr (optional)
-      if (text == "auto") {
-        field.reset();
-        return std::nullopt;
-      }
-    if (auto value = parse(text)) {
-      field = std::move(*value);
-      return std::nullopt;
-    }
-    return wanted;
-  };
-  option.value = [&field, show] {
-    if constexpr (optional)
-      return field ? show(*field) : nlohmann::json();
-    else
-      return show(field);
-  };
-  return add(std::move(option));
-}
-
-OptionTable& OptionTable::add_choice(std::string name, std::vector<std::string> names, bool can_be_auto,
-                                     std::string help, std::function<void(std::optional<std::size_t>)> set,
-                                     std::function<std::optional<std::size_t>()> get) {
-  Option option;
-  option.name = std::move(name);
-  option.help = std::move(help);
-  option.can_be_auto = can_be_auto;
-  option.expected = fmt::format("{}one of: {}", can_be_auto ? "auto or " : "", fmt::join(names, ", "));
-  option.assign = [set, names, can_be_auto,
-                   wanted = option.expected](std::string_view text) -> std::optional<std::string> {
-    const auto at = std::find(names.begin(), names.end(), text);
-    if (can_be_auto && text == "auto")
-      set(std::nullopt);
-    else if (at != names.end())
-      set(static_cast<std::size_t>(at - names.begin()));
-    else
-      return wanted;
+  option.expected = expected;
+  option.assign = [&field, parse, expected = std::move(expected)](std::string_view text) -> std::optional<std::string> {
+    auto value = parse(text);
+    if (!value) return expected;
+    field = std::move(*value);
     return std::nullopt;
   };
-  option.value = [get, names] {
-    const auto at = get();
-    return at ? nlohmann::json(names[*at]) : nlohmann::json();
+  option.value = [&field, show] { return nlohmann::json(show(field)); };
+  return row(std::move(option));
+}
+
+OptionTable& OptionTable::add_choice(std::string name, std::vector<std::string> names, std::string help,
+                                     std::function<void(std::size_t)> set, std::function<std::size_t()> get) {
+  Option option;
+  option.name = std::move(name);
+  option.help = std::move(help);
+  option.choices = names;
+  option.expected = fmt::format("one of: {}", fmt::join(names, ", "));
+  option.value = [get, names] { return nlohmann::json(names.at(get())); };
+  option.assign = [set, names = std::move(names),
+                   expected = option.expected](std::string_view text) -> std::optional<std::string> {
+    const auto at = std::ranges::find(names, text);
+    if (at == names.end()) return expected;
+    set(static_cast<std::size_t>(at - names.begin()));
+    return std::nullopt;
   };
-  option.choices = std::move(names);
-  return add(std::move(option));
+  return row(std::move(option));
 }
 
 OptionTable& OptionTable::integer(std::string name, int& field, int low, int high, std::string help) {
-  return add(std::move(name), field, fmt::format("an integer from {} to {}", low, high), std::move(help),
-             number_between(low, high), as_json<int>);
+  return add(std::move(name), field, range("an integer", low, high), std::move(help), number_between(low, high));
 }
 
 OptionTable& OptionTable::unsigned_integer(std::string name, std::uint64_t& field, std::string help) {
   return add(std::move(name), field, "a non-negative integer", std::move(help),
-             number_between<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()), as_json<std::uint64_t>);
+             number_between<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()));
 }
 
 OptionTable& OptionTable::number(std::string name, double& field, double low, double high, std::string help) {
-  return add(std::move(name), field, fmt::format("a number from {} to {}", low, high), std::move(help),
-             number_between(low, high), as_json<double>);
+  return add(std::move(name), field, range("a number", low, high), std::move(help), number_between(low, high));
 }
 
 OptionTable& OptionTable::share(std::string name, double& field, std::string help) {
@@ -210,7 +174,13 @@ OptionTable& OptionTable::share(std::string name, double& field, std::string hel
 }
 
 OptionTable& OptionTable::share(std::string name, std::optional<double>& field, std::string help) {
-  return add(std::move(name), field, kShare, std::move(help), parse_share, share_json);
+  const auto parse = [](std::string_view text) -> std::optional<std::optional<double>> {
+    const auto share = parse_share(text);
+    if (!share && text != "auto") return std::nullopt;
+    return share;
+  };
+  const auto show = [](const std::optional<double>& share) { return share ? share_json(*share) : nlohmann::json(); };
+  return add(std::move(name), field, std::string("auto or ") + kShare, std::move(help), parse, show);
 }
 
 OptionTable& OptionTable::share_or_none(std::string name, double& field, std::string help) {
@@ -222,12 +192,12 @@ OptionTable& OptionTable::share_or_none(std::string name, double& field, std::st
 }
 
 OptionTable& OptionTable::integer_or_auto(std::string name, int& field, int low, int high, std::string help) {
-  return add(std::move(name), field, fmt::format("auto or an integer from {} to {}", low, high), std::move(help),
+  return add(std::move(name), field, range("auto or an integer", low, high), std::move(help),
              number_or_auto_between(low, high), number_or_auto_json<int>);
 }
 
 OptionTable& OptionTable::number_or_auto(std::string name, double& field, double low, double high, std::string help) {
-  return add(std::move(name), field, fmt::format("auto or a number from {} to {}", low, high), std::move(help),
+  return add(std::move(name), field, range("auto or a number", low, high), std::move(help),
              number_or_auto_between(low, high), number_or_auto_json<double>);
 }
 
@@ -242,13 +212,10 @@ OptionTable& OptionTable::positive_numbers(std::string name, std::vector<double>
   const auto parse = [](std::string_view text) -> std::optional<std::vector<double>> {
     std::vector<double> values;
     if (text == "auto") return values;
-    for (std::size_t start = 0; start <= text.size();) {
-      const std::size_t end = std::min(text.find_first_of(",:", start), text.size());
+    for (const auto part : split_at(text, ",:")) {
       double value = 0;
-      if (!parse_all(trim(text.substr(start, end - start)), value) || !(value > 0) || !std::isfinite(value))
-        return std::nullopt;
+      if (!parse_all(trim(part), value) || !(value > 0) || !std::isfinite(value)) return std::nullopt;
       values.push_back(value);
-      start = end + 1;
     }
     return values;
   };
@@ -265,15 +232,14 @@ OptionTable& OptionTable::flag(std::string name, bool& field, std::string help) 
 }
 
 OptionTable& OptionTable::flag_value(std::string name, bool& field, std::string help) {
-  add(std::move(name), field, "true or false", std::move(help), parse_bool, as_json<bool>);
+  add(std::move(name), field, "true or false", std::move(help), parse_bool);
   options_.back().choices = {"true", "false"};
   return *this;
 }
 
 OptionTable& OptionTable::text(std::string name, std::string& field, std::string help) {
-  return add(
-      std::move(name), field, "text", std::move(help),
-      [](std::string_view text) { return std::optional<std::string>(text); }, as_json<std::string>);
+  return add(std::move(name), field, "text", std::move(help),
+             [](std::string_view text) { return std::optional<std::string>(text); });
 }
 
 OptionTable& OptionTable::texts(std::string name, std::vector<std::string>& field, std::string help) {
@@ -300,18 +266,7 @@ OptionTable& OptionTable::path(std::string name, std::filesystem::path& field, s
 }
 
 OptionTable& OptionTable::bytes(std::string name, std::uint64_t& field, std::string help) {
-  return add(std::move(name), field, "a size such as 512MB, 2GB or 0 for no limit", std::move(help), parse_bytes,
-             as_json<std::uint64_t>);
-}
-
-OptionTable& OptionTable::bytes_above_zero(std::string name, std::uint64_t& field, std::string help) {
-  return add(
-      std::move(name), field, "a size above 0 such as 512MB or 2GB", std::move(help),
-      [](std::string_view text) {
-        const auto size = parse_bytes(text);
-        return size == 0 ? std::nullopt : size;
-      },
-      as_json<std::uint64_t>);
+  return add(std::move(name), field, "a size such as 512MB, 2GB or 0 for no limit", std::move(help), parse_bytes);
 }
 
 OptionTable& OptionTable::automatic(std::string meaning) {
@@ -365,13 +320,10 @@ std::string OptionTable::to_config() const {
 std::vector<std::string> OptionTable::read_config(std::string_view text, const std::string& file) {
   std::string problems;
   std::vector<std::string> names;
-  std::size_t line_number = 0, start = 0;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::string_view line = text.substr(start, end - start);
-    start = end + 1;
+  std::size_t line_number = 0;
+  for (auto line : split_at(text, "\n")) {
     ++line_number;
-    line = trim(line.substr(0, std::min(line.find('#'), line.size())));
+    line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     const auto complain = [&](const std::string& what) {
       problems += fmt::format("{}{}:{}: {}", problems.empty() ? "" : "; ", file, line_number, what);

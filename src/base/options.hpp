@@ -2,6 +2,7 @@
 // One table per option struct: name, field, range or choices, help. The same table feeds command-line flags, config
 // files, --print-config, the options stored in a model file and docs/options.md.
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -23,40 +24,25 @@ struct Option {
   std::string expected;  ///< "an integer from 1 to 4096", "one of: l2, none", …
   std::string default_text;
   bool is_flag = false;
-  bool can_be_auto = false;          ///< "auto" leaves the choice to training; then value() is null while it is empty
-  std::vector<std::string> choices;  ///< empty unless it is a choice
-  std::string group = {};            ///< heading in help; empty: "Options"
-  bool advanced = false;             ///< in --help-all, not in --help
+  std::vector<std::string> choices;     ///< empty unless it is a choice
+  std::string group = {};               ///< heading in help; empty: "Options"
+  bool advanced = false;                ///< in --help-all, not in --help
   std::vector<std::string> tries = {};  ///< values that a search tries
   std::function<std::optional<std::string>(std::string_view)> assign;
   /// Of rows that take several values; null for the others.
   std::function<void(std::vector<std::string>)> assign_all = {};
-  std::function<nlohmann::json()> value;
+  std::function<nlohmann::json()> value;  ///< null: "auto"
 };
-
-/// What a field holds: T for T and for std::optional<T>.
-template <class T>
-struct ValueOf {
-  using type = T;
-};
-template <class T>
-struct ValueOf<std::optional<T>> {
-  using type = T;
-};
-
-/// Names of the values that a field can hold.
-template <class Field>
-using Choices = std::vector<std::pair<std::string, typename ValueOf<Field>::type>>;
 
 /// Refers to the fields of an option struct, which must outlive it.
 class OptionTable {
  public:
-  // A row on a std::optional field takes "auto", too: the choice is left to the program.
   OptionTable& integer(std::string name, int& field, int low, int high, std::string help);
   OptionTable& unsigned_integer(std::string name, std::uint64_t& field, std::string help);
   OptionTable& number(std::string name, double& field, double low, double high, std::string help);
   /// A share strictly between 0 and 1: "5%" or "0.05"; its JSON is the percentage.
   OptionTable& share(std::string name, double& field, std::string help);
+  /// The same, or "auto" for none.
   OptionTable& share(std::string name, std::optional<double>& field, std::string help);
   /// The same, or 0.
   OptionTable& share_or_none(std::string name, double& field, std::string help);
@@ -75,11 +61,9 @@ class OptionTable {
   OptionTable& path(std::string name, std::filesystem::path& field, std::string help);
   /// Sizes as "512MB", "2GB", "1048576"; 0 means no limit.
   OptionTable& bytes(std::string name, std::uint64_t& field, std::string help);
-  /// The same where there has to be a limit: 0 is refused.
-  OptionTable& bytes_above_zero(std::string name, std::uint64_t& field, std::string help);
-  /// `Field` is Enum or std::optional<Enum>.
-  template <class Field>
-  OptionTable& choice(std::string name, Field& field, const Choices<Field>& values, std::string help);
+  template <class Enum>
+  OptionTable& choice(std::string name, Enum& field,
+                      const std::type_identity_t<std::vector<std::pair<std::string, Enum>>>& values, std::string help);
   /// What "auto" means for the row that was added last, for help and documentation.
   OptionTable& automatic(std::string meaning);
   /// The heading in help of the rows that are added or appended from now on, unless they have one.
@@ -89,13 +73,12 @@ class OptionTable {
   /// The values that a search tries for the row that was added last.
   OptionTable& tries(std::vector<std::string> values);
   /// A row that is made by hand.
-  OptionTable& row(Option option) { return add(std::move(option)); }
+  OptionTable& row(Option option);
   /// A row of this name, which must exist, to be changed.
   Option& find_row(std::string_view name);
 
-  /// Appends the rows of another table.
-  OptionTable& append(const OptionTable& other);
-  OptionTable& append_without(const OptionTable& other, const std::vector<std::string>& left_out);
+  /// Appends the rows of another table, but for some.
+  OptionTable& append(const OptionTable& other, const std::vector<std::string>& left_out = {});
 
   const std::vector<Option>& options() const { return options_; }
   const Option* find(std::string_view name) const;
@@ -116,35 +99,28 @@ class OptionTable {
   std::map<std::string, std::string> different_from(const OptionTable& other) const;
 
  private:
-  template <class Field, class Parse, class Show>
-  OptionTable& add(std::string name, Field& field, const std::string& expected, std::string help, Parse parse,
-                   Show show);
-  /// `set` and `get` take and give the number of the choice, or nothing for "auto".
-  OptionTable& add_choice(std::string name, std::vector<std::string> names, bool can_be_auto, std::string help,
-                          std::function<void(std::optional<std::size_t>)> set,
-                          std::function<std::optional<std::size_t>()> get);
-  OptionTable& add(Option option);
+  /// `parse` turns a text into a value, or into nothing when it does not fit; `show` turns a value into JSON.
+  template <class Field, class Parse, class Show = std::identity>
+  OptionTable& add(std::string name, Field& field, std::string expected, std::string help, Parse parse, Show show = {});
+  /// `set` and `get` take and give the number of the choice.
+  OptionTable& add_choice(std::string name, std::vector<std::string> names, std::string help,
+                          std::function<void(std::size_t)> set, std::function<std::size_t()> get);
   std::vector<Option> options_;
   std::string group_;
 };
 
-template <class Field>
-OptionTable& OptionTable::choice(std::string name, Field& field, const Choices<Field>& values, std::string help) {
+template <class Enum>
+OptionTable& OptionTable::choice(std::string name, Enum& field,
+                                 const std::type_identity_t<std::vector<std::pair<std::string, Enum>>>& values,
+                                 std::string help) {
   std::vector<std::string> names;
   for (const auto& [text, unused] : values) names.push_back(text);
-  const auto get = [&field, values]() -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (field == values[i].second) return i;
-    return std::nullopt;
+  const auto get = [&field, values] {
+    const auto found = std::ranges::find(values, field, &std::pair<std::string, Enum>::second);
+    return static_cast<std::size_t>(found - values.begin());
   };
-  const auto set = [&field, values](std::optional<std::size_t> at) {
-    if (at)
-      field = values[*at].second;
-    else
-      field = Field();
-  };
-  constexpr bool optional = !std::is_same_v<Field, typename ValueOf<Field>::type>;
-  return add_choice(std::move(name), std::move(names), optional, std::move(help), set, get);
+  const auto set = [&field, values](std::size_t at) { field = values[at].second; };
+  return add_choice(std::move(name), std::move(names), std::move(help), set, get);
 }
 
 /// The value of an option as a text that `assign` takes.

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "parsnets/error.hpp"
 
@@ -16,12 +14,6 @@ Share Processes::share(std::size_t count) const {
   return {rank() * each + std::min(rank(), more), each + (rank() < more ? 1 : 0)};
 }
 
-void SingleProcess::sum(std::span<double>) {}
-void SingleProcess::sum(std::span<float>) {}
-void SingleProcess::sum(std::span<std::uint64_t>) {}
-void SingleProcess::broadcast(std::string&, std::size_t) {}
-std::vector<std::string> SingleProcess::gather(const std::string& text) { return {text}; }
-
 void together(Processes& processes, const std::function<void()>& body) {
   if (processes.size() == 1) return body();
   std::vector<std::uint64_t> failed(processes.size(), 0);
@@ -29,12 +21,9 @@ void together(Processes& processes, const std::function<void()>& body) {
   std::exception_ptr own;
   try {
     body();
-  } catch (const Error& e) {
-    failed[processes.rank()] = static_cast<std::uint64_t>(e.code());
-    message = e.what();
-    own = std::current_exception();
   } catch (const std::exception& e) {
-    failed[processes.rank()] = static_cast<std::uint64_t>(ErrorCode::failure);
+    const auto* error = dynamic_cast<const Error*>(&e);
+    failed[processes.rank()] = static_cast<std::uint64_t>(error != nullptr ? error->code() : ErrorCode::failure);
     message = e.what();
     own = std::current_exception();
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <vector>
@@ -87,6 +88,24 @@ inline std::vector<std::int32_t> distinct(std::vector<std::int32_t> values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
+}
+
+/// The values of both, ascending.
+inline std::vector<std::int32_t> intersection(std::vector<std::int32_t> a, std::vector<std::int32_t> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  std::vector<std::int32_t> both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  return both;
+}
+
+/// The labels that the samples have, ascending, each once; none without labels.
+inline std::vector<std::int32_t> distinct_labels(std::span<const std::int32_t> samples,
+                                                 std::span<const std::int32_t> labels) {
+  std::vector<std::int32_t> found;
+  if (labels.empty()) return found;
+  for (const auto s : samples) found.push_back(labels[static_cast<std::size_t>(s)]);
+  return distinct(std::move(found));
 }
 
 }  // namespace parsnets

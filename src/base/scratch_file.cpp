@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -41,13 +40,9 @@ ScratchFile::ScratchFile(std::uint64_t bytes, const std::string& what) {
   if (fd_ < 0) refuse(what, bytes, std::strerror(errno));
   ::unlink(name.c_str());
   // Without room for a page, a write to the mapping would end the process.
-  if (const int why = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)); why != 0) {
-    ::close(fd_);
+  if (const int why = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)); why != 0)
     refuse(what, bytes, std::strerror(why));
-  }
 }
-
-ScratchFile::~ScratchFile() { ::close(fd_); }
 
 void ScratchFile::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
   for (const char* in = static_cast<const char*>(data); bytes > 0;) {

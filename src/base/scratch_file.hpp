@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/file.hpp"
 #include "parsnets/matrix.hpp"
 
 namespace parsnets {
@@ -15,16 +16,13 @@ class ScratchFile {
  public:
   /// Takes the room at once. Throws bad_input naming the folder when there is too little; `what` is for the message.
   ScratchFile(std::uint64_t bytes, const std::string& what);
-  ~ScratchFile();
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
 
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
   void read_at(std::uint64_t offset, void* destination, std::size_t bytes);
   int descriptor() const { return fd_; }
 
  private:
-  int fd_ = -1;
+  Descriptor fd_;
 };
 
 /// Where a reader puts a matrix.

@@ -11,19 +11,11 @@ bool append_utf8(std::string& text, std::uint32_t code_point) {
   if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff)) return false;
   if (code_point < 0x80) {
     put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xc0 | code_point >> 6);
-    put(0x80 | (code_point & 0x3f));
-  } else if (code_point < 0x10000) {
-    put(0xe0 | code_point >> 12);
-    put(0x80 | (code_point >> 6 & 0x3f));
-    put(0x80 | (code_point & 0x3f));
-  } else {
-    put(0xf0 | code_point >> 18);
-    put(0x80 | (code_point >> 12 & 0x3f));
-    put(0x80 | (code_point >> 6 & 0x3f));
-    put(0x80 | (code_point & 0x3f));
+    return true;
   }
+  const int more = code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;  // bytes after the first, of 6 bits each
+  put((0xff00u >> (more + 1) & 0xff) | code_point >> 6 * more);
+  for (int byte = more; byte-- > 0;) put(0x80 | (code_point >> 6 * byte & 0x3f));
   return true;
 }
 
@@ -89,6 +81,19 @@ std::string in_quotes(std::string_view text) {
   return out + "'";
 }
 
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  for (std::size_t start = 0; start <= text.size(); start += parts.back().size() + 1)
+    parts.push_back(text.substr(start, text.find_first_of(separators, start) - start));
+  return parts;
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
 std::string csv_cell(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // a reader would take it off
   if (text.find_first_of(",\"\r\n") == std::string_view::npos && !text.starts_with(kByteOrderMark))
@@ -96,6 +101,12 @@ std::string csv_cell(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + "\"";
+}
+
+std::unordered_map<std::string_view, std::size_t> places_by_name(const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);
+  return places;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace parsnets {
@@ -19,8 +20,15 @@ bool is_utf8(std::string_view text);
 std::string escaped(std::string_view text);
 /// 'text' for messages: control characters and broken bytes escaped, cut after about 40 bytes.
 std::string in_quotes(std::string_view text);
+/// The parts between the separators, also empty ones: one more than there are separators.
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separators);
+/// Without blanks, tabs and carriage returns at both ends.
+std::string_view trim(std::string_view text);
 /// As a cell of a CSV line or an item of a comma-separated list: in quotes, doubled inside, where it needs them.
 std::string csv_cell(std::string_view text);
+
+/// Where each name stands in the list, first if it does twice. The names must outlive the result.
+std::unordered_map<std::string_view, std::size_t> places_by_name(const std::vector<std::string>& names);
 
 // What somebody may have meant who mistyped a name.
 

@@ -37,12 +37,8 @@ std::string folder_name(const std::filesystem::path& folder) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-std::vector<std::int32_t> Dataset::seen_classes() const {
-  return labels.empty() ? labels : distinct(labels_of(*this, split.trainval));
-}
-std::vector<std::int32_t> Dataset::unseen_classes() const {
-  return labels.empty() ? labels : distinct(labels_of(*this, split.test_unseen));
-}
+std::vector<std::int32_t> Dataset::seen_classes() const { return distinct_labels(split.trainval, labels); }
+std::vector<std::int32_t> Dataset::unseen_classes() const { return distinct_labels(split.test_unseen, labels); }
 
 Dataset load_dataset(const std::filesystem::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   std::error_code error;

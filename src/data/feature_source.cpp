@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <span>
 
 #include "base/json_file.hpp"
 #include "parsnets/error.hpp"
@@ -13,10 +14,9 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::array<std::pair<PixelPreset, const char*>, 3> kPresets{
-    {{PixelPreset::torchvision, "torchvision"}, {PixelPreset::caffe, "caffe"}, {PixelPreset::tf, "tf"}}};
-constexpr std::array<std::pair<ImageFit, const char*>, 2> kFits{
-    {{ImageFit::centre, "centre"}, {ImageFit::whole, "whole"}}};
+// In the order of the values.
+constexpr std::array kPresets{"torchvision", "caffe", "tf"};
+constexpr std::array kFits{"centre", "whole"};
 constexpr std::size_t kMostPixels = 8192;  // of a side of the input
 
 /// Reads the keys of one object.
@@ -37,15 +37,11 @@ class Keys {
       fail(key, fmt::format("a whole number from {} to {}", least, most), value.dump());
     return value.get<std::size_t>();
   }
-  template <class T, std::size_t n>
-  T choice(const char* key, const std::array<std::pair<T, const char*>, n>& choices) const {
+  std::size_t choice(const char* key, std::span<const char* const> names) const {
     const std::string found = text(key);
-    std::string expected;
-    for (const auto& [value, name] : choices) {
-      if (found == name) return value;
-      expected += (expected.empty() ? "" : " or ") + std::string(name);
-    }
-    fail(key, expected, "'" + found + "'");
+    const auto place = std::ranges::find(names, found);
+    if (place == names.end()) fail(key, fmt::format("{}", fmt::join(names, " or ")), "'" + found + "'");
+    return static_cast<std::size_t>(place - names.begin());
   }
   [[noreturn]] void fail(const std::string& key, const std::string& expected, const std::string& found) const {
     throw Error(BadInput{file_, at_.empty() || key.empty() ? at_ + key : at_ + "." + key, expected, found,
@@ -63,17 +59,10 @@ class Keys {
   const std::string &file_, &at_;
 };
 
-template <class T, std::size_t n>
-const char* name_in(T value, const std::array<std::pair<T, const char*>, n>& choices) {
-  for (const auto& [choice, name] : choices)
-    if (choice == value) return name;
-  return "";
-}
-
 }  // namespace
 
-const char* name_of(PixelPreset preset) { return name_in(preset, kPresets); }
-const char* name_of(ImageFit fit) { return name_in(fit, kFits); }
+const char* name_of(PixelPreset preset) { return kPresets[static_cast<std::size_t>(preset)]; }
+const char* name_of(ImageFit fit) { return kFits[static_cast<std::size_t>(fit)]; }
 
 nlohmann::ordered_json to_json(const FeatureSource& source) {
   return {{"backbone", source.backbone},
@@ -94,8 +83,8 @@ FeatureSource feature_source_from_json(const nlohmann::json& json, const std::st
   if (source.sha256.size() != 64 || source.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
     keys.fail("sha256", "64 hexadecimal digits", "'" + source.sha256.substr(0, 80) + "'");
   source.layer = keys.text("layer");
-  source.input.preset = keys.choice("preset", kPresets);
-  source.input.fit = keys.choice("fit", kFits);
+  source.input.preset = static_cast<PixelPreset>(keys.choice("preset", kPresets));
+  source.input.fit = static_cast<ImageFit>(keys.choice("fit", kFits));
   source.input.width = keys.number("width", 1, kMostPixels);
   source.input.height = keys.number("height", 1, kMostPixels);
   source.dimensions = keys.number("dimensions", 1, 100'000'000);

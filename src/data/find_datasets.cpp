@@ -13,7 +13,6 @@
 #include "data/split_file.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
-#include "parsnets/dataset.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -25,6 +24,39 @@ namespace fs = std::filesystem;
 constexpr int kDeepest = 3;
 constexpr std::size_t kPublicDimensions = 2048;
 const std::string kSplitsFile = "att_splits.mat", kFeaturesFile = "res101.mat";
+
+/// A public data set and the published version of its att_splits.mat.
+struct KnownSet {
+  const char* name;
+  std::size_t samples, classes;
+  std::uint32_t trainval, test_seen, test_unseen;  ///< checksums of version 1; all 0: not known
+  std::uint64_t splits_bytes;                      ///< of att_splits.mat; 0: not known
+  const char* splits_sha256;                       ///< of att_splits.mat; empty: not known
+  const char* source;                              ///< where its files are usually obtained from
+};
+
+constexpr const char* kXlsa17 =
+    "xlsa17.zip, from the page of \"Zero-Shot Learning - A Comprehensive Evaluation of the Good, the Bad and the "
+    "Ugly\" (MPI for Informatics)";
+
+constexpr std::array<KnownSet, 6> kKnownSets{
+    {{"APY", 15339, 32, 0x06baf7a8, 0x5dd47505, 0xe2c46864, 91141,
+      "7a05d4b3b6af13f30f99f9f3dbfc058cff6f7564aa085bec36b7e768fa26d1b8", kXlsa17},
+     {"AWA1", 30475, 50, 0xcf8c498a, 0xd207c68f, 0x79902f62, 134901,
+      "752e0fad7b01b0ad966d7f5d5650817e85fb3008848d5c603b437b4d9219d664", kXlsa17},
+     {"AWA2", 37322, 50, 0x3883e04c, 0x7d206d67, 0xd348a3a8, 156278,
+      "dfe0e4f26ef5debaa77eff823a9316ac110e9b809b70d19c72dd11404f7be357", kXlsa17},
+     {"CUB", 11788, 200, 0x3010ffca, 0x746dddb2, 0x8941c661, 255083,
+      "3e4080e79b4049fcbc41b648f1c45f54af3c6c458ab6d8be526cc005b0831c2a", kXlsa17},
+     {"FLO", 8189, 102, 0, 0, 0, 0, "", "the authors of \"Feature Generating Networks for Zero-Shot Learning\" (2018)"},
+     {"SUN", 14340, 717, 0xf7389ad5, 0x563b5dcd, 0x6b6934bc, 291128,
+      "90dcb2a60704ce1117ba1897523ba78dc6b625e606008918c4eade9cd8a5bf43", kXlsa17}}};
+
+/// Null for another name.
+const KnownSet* known_set(std::string_view name) {
+  const auto found = std::ranges::find(kKnownSets, name, &KnownSet::name);
+  return found == kKnownSets.end() ? nullptr : &*found;
+}
 
 /// `root` and the folders under it, each once. Links are followed last, so that a folder is known by its own path.
 std::vector<fs::path> folders_under(const fs::path& root) {
@@ -81,7 +113,7 @@ void list_xlsa17(const fs::path& folder, FoundDataset& found) {
   found.semantics = splits_names(folder);
   put_first(found.semantics, "att");
   if (found.semantics.empty()) return;
-  const auto splits = MatFile::open(folder / (found.semantics.front() + "_splits.mat"));
+  const auto splits = MatFile::open(folder / splits_file(found.semantics.front()));
   const std::size_t classes = require_variable(*splits, "att").cols;
   found.features = all_features(folder, classes);
   for (const auto& table : class_tables(folder, classes))
@@ -172,32 +204,6 @@ std::vector<MissingDataset> missing_datasets(const fs::path& root, const std::ve
   return missing;
 }
 
-namespace {
-
-constexpr const char* kXlsa17 =
-    "xlsa17.zip, from the page of \"Zero-Shot Learning - A Comprehensive Evaluation of the Good, the Bad and the "
-    "Ugly\" (MPI for Informatics)";
-
-constexpr std::array<KnownSet, 6> kKnownSets{
-    {{"APY", 15339, 32, 0x06baf7a8, 0x5dd47505, 0xe2c46864, 91141,
-      "7a05d4b3b6af13f30f99f9f3dbfc058cff6f7564aa085bec36b7e768fa26d1b8", kXlsa17},
-     {"AWA1", 30475, 50, 0xcf8c498a, 0xd207c68f, 0x79902f62, 134901,
-      "752e0fad7b01b0ad966d7f5d5650817e85fb3008848d5c603b437b4d9219d664", kXlsa17},
-     {"AWA2", 37322, 50, 0x3883e04c, 0x7d206d67, 0xd348a3a8, 156278,
-      "dfe0e4f26ef5debaa77eff823a9316ac110e9b809b70d19c72dd11404f7be357", kXlsa17},
-     {"CUB", 11788, 200, 0x3010ffca, 0x746dddb2, 0x8941c661, 255083,
-      "3e4080e79b4049fcbc41b648f1c45f54af3c6c458ab6d8be526cc005b0831c2a", kXlsa17},
-     {"FLO", 8189, 102, 0, 0, 0, 0, "", "the authors of \"Feature Generating Networks for Zero-Shot Learning\" (2018)"},
-     {"SUN", 14340, 717, 0xf7389ad5, 0x563b5dcd, 0x6b6934bc, 291128,
-      "90dcb2a60704ce1117ba1897523ba78dc6b625e606008918c4eade9cd8a5bf43", kXlsa17}}};
-
-}  // namespace
-
-const KnownSet* known_set(std::string_view name) {
-  const auto found = std::ranges::find(kKnownSets, name, &KnownSet::name);
-  return found == kKnownSets.end() ? nullptr : &*found;
-}
-
 void recognise(Dataset& data) {
   Split& split = data.split;
   // A folder without features still tells its size by the lists, which hold every sample of these sets.
@@ -206,7 +212,7 @@ void recognise(Dataset& data) {
   for (const auto& known : kKnownSets) {
     if (known.samples != samples || known.classes != data.classes()) continue;
     data.known_as = known.name;
-    if (!known.has_checksums() || index_checksum(split.test_unseen) != known.test_unseen) return;
+    if (known.test_unseen == 0 || index_checksum(split.test_unseen) != known.test_unseen) return;
     split.proposed_of = known.name;
     if (index_checksum(split.trainval) == known.trainval && index_checksum(split.test_seen) == known.test_seen)
       split.version = fmt::format("Proposed Split v1 of {}", known.name);

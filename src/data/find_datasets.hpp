@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "parsnets/dataset.hpp"
@@ -52,21 +51,6 @@ std::vector<MissingDataset> missing_datasets(const std::filesystem::path& root, 
 
 // The public data sets of the Proposed Splits, told by sizes and by the checksums of their lists, whatever the folder
 // is called and in whatever format it is.
-
-/// A public data set and the published version of its att_splits.mat.
-struct KnownSet {
-  const char* name;
-  std::size_t samples, classes;
-  std::uint32_t trainval, test_seen, test_unseen;  ///< checksums of version 1; all 0: not known
-  std::uint64_t splits_bytes;                      ///< of att_splits.mat; 0: not known
-  const char* splits_sha256;                       ///< of att_splits.mat; empty: not known
-  const char* source;                              ///< where its files are usually obtained from
-
-  bool has_checksums() const { return test_unseen != 0; }
-};
-
-/// Null for another name.
-const KnownSet* known_set(std::string_view name);
 
 /// Sets known_as, split.proposed_of and, for the lists of version 1, split.version. FLO is told by its sizes alone: the
 /// checksums of its lists are not known, so its split is never taken for the proposed one.

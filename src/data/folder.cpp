@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "formats/mat.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
@@ -52,13 +53,7 @@ bool has_class_column(const fs::path& csv) {
   for (char c = 0; line.size() < (1u << 20) && file.get(c) && c != '\n';) line += c;
   if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
   while (!line.empty() && line.back() == '\r') line.pop_back();
-  for (std::size_t start = 0; start <= line.size();) {
-    const std::size_t end = std::min(line.find(',', start), line.size());
-    const std::string_view cell = std::string_view(line).substr(start, end - start);
-    if (cell == "class" || cell == "\"class\"") return true;
-    start = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(split_at(line, ","), [](auto cell) { return cell == "class" || cell == "\"class\""; });
 }
 
 std::size_t npy_rows(const NpyLocation& where) {
@@ -107,6 +102,8 @@ std::optional<fs::path> find_named(const fs::path& folder, const std::string& na
       if (fs::is_regular_file(file)) return file;
   return find_one(folder, name, endings);
 }
+
+std::string splits_file(const std::string& name) { return name + std::string(kSplitsEnding) + ".mat"; }
 
 std::vector<std::string> splits_names(const fs::path& folder) {
   std::vector<std::string> names;

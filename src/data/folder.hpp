@@ -47,6 +47,9 @@ std::optional<std::filesystem::path> find_one(const std::filesystem::path& folde
 std::optional<std::filesystem::path> find_named(const std::filesystem::path& folder, const std::string& name,
                                                 Endings endings);
 
+/// NAME_splits.mat.
+std::string splits_file(const std::string& name);
+
 /// The names of the *_splits.mat without that ending, sorted.
 std::vector<std::string> splits_names(const std::filesystem::path& folder);
 

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "data/folder.hpp"
 
@@ -18,31 +18,14 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-std::size_t overlap(Indices a, Indices b) {
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  Indices both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both.size();
-}
-
-std::set<std::int32_t> classes_in(const Indices& samples, const std::vector<std::int32_t>& labels) {
-  std::set<std::int32_t> classes;
-  if (!labels.empty())
-    for (const auto s : samples) classes.insert(labels[static_cast<std::size_t>(s)]);
-  return classes;
-}
-
-std::size_t overlap(const std::set<std::int32_t>& a, const std::set<std::int32_t>& b) {
-  return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](std::int32_t c) { return b.contains(c); }));
-}
+std::size_t overlap(const Indices& a, const Indices& b) { return intersection(a, b).size(); }
 
 class Inspector {
  public:
   Inspector(const Dataset& data, ProgressObserver* progress) : data_(data), progress_(progress) {}
 
   Inspection run() {
-    sizes();
+    list_sizes();
     lists();
     classes();
     semantics();
@@ -50,8 +33,7 @@ class Inspector {
       feature_values();
       duplicate_samples();
     }
-    std::stable_sort(inspection_.findings.begin(), inspection_.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    std::ranges::stable_sort(inspection_.findings, std::greater(), &Finding::severity);
     return std::move(inspection_);
   }
 
@@ -60,59 +42,51 @@ class Inspector {
     if (count > 0) inspection_.findings.push_back({severity, std::move(id), std::move(text), count});
   }
 
-  void sizes() {
-    inspection_.samples = data_.samples();
-    inspection_.dimensions = data_.features.cols();
-    inspection_.classes = data_.classes();
-    inspection_.attributes = data_.semantics.values.cols();
-    inspection_.seen_classes = data_.seen_classes().size();
-    inspection_.unseen_classes = data_.unseen_classes().size();
-    inspection_.missing_values = data_.semantics.missing;
+  Indices classes_in(const Indices& samples) const { return distinct_labels(samples, data_.labels); }
+
+  void list_sizes() {
     const auto& s = data_.split;
     const std::pair<const char*, const Indices*> lists[] = {
         {"trainval", &s.trainval}, {"test_seen", &s.test_seen},   {"test_unseen", &s.test_unseen}, {"train", &s.train},
         {"val", &s.val},           {"file_train", &s.file_train}, {"file_val", &s.file_val}};
     for (const auto& [name, list] : lists)
       if (!list->empty())
-        inspection_.lists.push_back(
-            {name, list->size(), classes_in(*list, data_.labels).size(), index_checksum(*list)});
+        inspection_.lists.push_back({name, list->size(), classes_in(*list).size(), index_checksum(*list)});
   }
 
   void lists() {
     const auto& s = data_.split;
-    inspection_.test_seen_in_train_list = overlap(s.file_train, s.test_seen);
-    inspection_.test_seen_in_val_list = overlap(s.file_val, s.test_seen);
-    const auto handled = [&](const char* id, std::size_t count, const char* kind, const char* list) {
+    const auto in_list = [&](const char* id, std::size_t count, const char* kind, const char* list) {
       add(Severity::note, id, count,
           fmt::format(
               "the file's {} contains {} {} samples, as in the public files; ParsNets removes them from the list", list,
               count, kind));
+      return count;
     };
-    handled("test-seen-in-train-list", inspection_.test_seen_in_train_list, "test-seen", "train_loc");
-    handled("test-seen-in-val-list", inspection_.test_seen_in_val_list, "test-seen", "val_loc");
-    handled("test-unseen-in-train-list", overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
+    inspection_.test_seen_in_train_list =
+        in_list("test-seen-in-train-list", overlap(s.file_train, s.test_seen), "test-seen", "train_loc");
+    inspection_.test_seen_in_val_list =
+        in_list("test-seen-in-val-list", overlap(s.file_val, s.test_seen), "test-seen", "val_loc");
+    in_list("test-unseen-in-train-list", overlap(s.file_train, s.test_unseen) + overlap(s.file_val, s.test_unseen),
             "test-unseen", "train_loc or val_loc");
-    const auto train_classes = classes_in(s.trainval, data_.labels), unseen = classes_in(s.test_unseen, data_.labels);
-    add(Severity::leak, "class-seen-and-unseen", overlap(train_classes, unseen),
-        fmt::format("{} classes have samples both in trainval and in test_unseen", overlap(train_classes, unseen)));
-    const auto val_classes = classes_in(s.val, data_.labels), fit_classes = classes_in(s.train, data_.labels);
-    add(Severity::leak, "class-in-train-and-val", overlap(fit_classes, val_classes),
-        fmt::format("{} classes have samples both in train and in val, so validation does not test unseen classes",
-                    overlap(fit_classes, val_classes)));
-    add(Severity::leak, "test-unseen-in-trainval", overlap(s.trainval, s.test_unseen),
-        fmt::format("{} test-unseen samples are also in trainval", overlap(s.trainval, s.test_unseen)));
-    add(Severity::leak, "test-seen-in-trainval", overlap(s.trainval, s.test_seen),
-        fmt::format("{} test-seen samples are also in trainval", overlap(s.trainval, s.test_seen)));
-    add(Severity::warning, "test-seen-of-new-class",
-        classes_in(s.test_seen, data_.labels).size() - overlap(classes_in(s.test_seen, data_.labels), train_classes),
+    const auto leak = [&](const char* id, std::size_t count, const char* what) {
+      add(Severity::leak, id, count, fmt::format("{} {}", count, what));
+    };
+    const Indices train_classes = classes_in(s.trainval), tested_classes = classes_in(s.test_seen);
+    leak("class-seen-and-unseen", overlap(train_classes, classes_in(s.test_unseen)),
+         "classes have samples both in trainval and in test_unseen");
+    leak("class-in-train-and-val", overlap(classes_in(s.train), classes_in(s.val)),
+         "classes have samples both in train and in val, so validation does not test unseen classes");
+    leak("test-unseen-in-trainval", overlap(s.trainval, s.test_unseen), "test-unseen samples are also in trainval");
+    leak("test-seen-in-trainval", overlap(s.trainval, s.test_seen), "test-seen samples are also in trainval");
+    add(Severity::warning, "test-seen-of-new-class", tested_classes.size() - overlap(tested_classes, train_classes),
         "some test-seen samples belong to classes without training samples");
-    if (data_.samples() > 0) {
-      const std::size_t used = s.trainval.size() + s.test_seen.size() + s.test_unseen.size();
-      if (used < data_.samples())
-        add(Severity::note, "unused-samples", data_.samples() - used,
-            fmt::format("{} samples are not in any list of the split", data_.samples() - used));
-      if (s.val.empty()) add(Severity::note, "no-validation", 1, "the split has no validation classes");
-    }
+    if (data_.samples() == 0) return;
+    const std::size_t used = s.trainval.size() + s.test_seen.size() + s.test_unseen.size();
+    if (used < data_.samples())
+      add(Severity::note, "unused-samples", data_.samples() - used,
+          fmt::format("{} samples are not in any list of the split", data_.samples() - used));
+    add(Severity::note, "no-validation", s.val.empty() ? 1 : 0, "the split has no validation classes");
   }
 
   void classes() {
@@ -191,10 +165,9 @@ class Inspector {
       used.add(r, 1);
     }
     std::sort(hashes.begin(), hashes.end());
-    std::vector<char> test(x.rows(), 0);
+    std::vector<char> test(x.rows(), 0), training(x.rows(), 0);
     for (const auto* list : {&data_.split.test_seen, &data_.split.test_unseen})
       for (const auto s : *list) test[static_cast<std::size_t>(s)] = 1;
-    std::vector<char> training(x.rows(), 0);
     for (const auto s : data_.split.trainval) training[static_cast<std::size_t>(s)] = 1;
     std::size_t duplicates = 0, across = 0;
     for (std::size_t i = 1; i < hashes.size(); ++i) {

@@ -31,11 +31,8 @@ struct SplitListInfo {
   std::uint32_t checksum = 0;            ///< index_checksum of the list
 };
 
-/// The sizes of a data set and the findings on it.
+/// The lists of a data set and the findings on it.
 struct Inspection {
-  /// N, d, C, m, and how many classes of each kind.
-  std::size_t samples = 0, dimensions = 0, classes = 0, attributes = 0, seen_classes = 0, unseen_classes = 0;
-  std::size_t missing_values = 0;  ///< attribute values that the file marks as missing
   /// Test-seen samples inside the lists as the file gives them (the split that is used has them taken out).
   std::size_t test_seen_in_train_list = 0, test_seen_in_val_list = 0;
   std::vector<SplitListInfo> lists;  ///< those that are not empty

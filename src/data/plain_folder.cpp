@@ -118,10 +118,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   auto labels = read_label_file(folder, features.value_or(fs::path()), data.class_names, LabelBase::zero);
   if (!labels) require_one(folder, "labels", {".npy", ".npz", ".csv"}, "one label per sample");
   data.labels = std::move(labels->labels);
-  if (options.read_features) {
-    data.features = read_feature_file(*features, progress, MatrixPlace::within(options.memory_limit));
-    check_feature_rows(*features, data.features.rows(), data.features.cols(), data);
-  }
+  read_features(options, data, progress);
   data.image_files = read_image_files(folder, data.samples());
   if (!options.split.empty())
     data.split = read_split_file(options.split, folder, data, options.seed);
@@ -137,14 +134,11 @@ void save_plain(const Dataset& data, const RowBlocks<float>& features, const fs:
   if (features.rows > 0) {
     if (format == DataFormat::csv) {
       write_csv(folder / "features.csv", features);
-    } else {
-      write_npy(folder / "features.npy", features);
-    }
-    if (format == DataFormat::csv) {
       std::string lines;
       for (const auto label : data.labels) lines += std::to_string(label) + '\n';
       write_text_file(folder / "labels.csv", lines);
     } else {
+      write_npy(folder / "features.npy", features);
       write_npy(folder / "labels.npy", data.labels);
     }
   }

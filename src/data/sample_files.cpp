@@ -7,7 +7,6 @@
 
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
-#include "formats/npy.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -16,19 +15,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-NpyLocation array_of(const fs::path& file) {
-  return file.extension() == ".npz" ? npz_member(file, "features") : NpyLocation{file, ""};
-}
-
-}  // namespace
-
+/// The member of that name, or the only one there is.
 NpyLocation npz_member(const fs::path& file, const std::string& wanted) {
   const auto members = npz_members(file);
-  if (std::find(members.begin(), members.end(), wanted) != members.end()) return {file, wanted};
+  if (std::ranges::count(members, wanted) > 0) return {file, wanted};
   if (members.size() == 1) return {file, members.front()};
   throw Error(BadInput{file.string(), wanted, "a member of that name", quoted_list(members),
                        "save it as np.savez(..., " + wanted + "=x)"});
 }
+
+NpyLocation array_of(const fs::path& file) {
+  return file.extension() == ".npz" ? npz_member(file, "features") : NpyLocation{file, ""};
+}
+
+/// Throws bad_input unless `rows` x `cols` of `file` has one row per label of `data`.
+void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols, const Dataset& data) {
+  if (rows == data.samples()) return;
+  throw Error(BadInput{file.string(), "features", fmt::format("{} samples, one per label", data.samples()),
+                       fmt::format("{} x {}", rows, cols), "one row per sample"});
+}
+
+}  // namespace
 
 Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress, const MatrixPlace& place) {
   return file.extension() == ".csv" ? read_csv_float(file, progress, place)
@@ -49,15 +56,13 @@ std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data) {
   return rows;
 }
 
-void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols, const Dataset& data) {
-  if (rows == data.samples()) return;
-  throw Error(BadInput{file.string(), "features", fmt::format("{} samples, one per label", data.samples()),
-                       fmt::format("{} x {}", rows, cols), "one row per sample"});
+void read_features(const LoadOptions& options, Dataset& data, ProgressObserver* progress) {
+  if (!options.read_features) return;
+  data.features = read_feature_file(data.features_file, progress, MatrixPlace::within(options.memory_limit));
+  check_feature_rows(data.features_file, data.features.rows(), data.features.cols(), data);
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 class LabelReader {
  public:
@@ -84,8 +89,7 @@ class LabelReader {
     }
     // A first line that is neither a number nor a class is a header.
     double value = 0;
-    if (!cells.empty() && !parse_number(cells.front(), value) &&
-        std::count(class_names_.begin(), class_names_.end(), cells.front()) == 0)
+    if (!cells.empty() && !parse_number(cells.front(), value) && std::ranges::count(class_names_, cells.front()) == 0)
       cells.erase(cells.begin());
     std::vector<double> numbers;
     for (const auto& cell : cells)
@@ -137,8 +141,7 @@ std::optional<FileLabels> read_label_file(const fs::path& folder, const fs::path
   const auto file = find_one(folder, "labels", {".npy", ".npz", ".csv"});
   if (!file && features.extension() == ".npz") {
     const auto members = npz_members(features);
-    if (std::find(members.begin(), members.end(), "labels") != members.end())
-      return reader.from_npy({features, "labels"});
+    if (std::ranges::count(members, "labels") > 0) return reader.from_npy({features, "labels"});
   }
   if (!file) return std::nullopt;
   if (file->extension() == ".csv") return reader.from_csv(*file);

@@ -13,9 +13,6 @@
 
 namespace parsnets {
 
-/// Which member of an .npz holds `wanted`: that name, or the only member there is. Throws bad_input without it.
-NpyLocation npz_member(const std::filesystem::path& file, const std::string& wanted);
-
 /// N x d.
 Matrix<float> read_feature_file(const std::filesystem::path& file, ProgressObserver* progress,
                                 const MatrixPlace& place = {});
@@ -27,8 +24,9 @@ std::size_t count_feature_rows(const std::filesystem::path& file);
 /// bad_input unless there is one row per label.
 std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data);
 
-/// Throws bad_input unless `rows` x `cols` of `file` has one row per label of `data`.
-void check_feature_rows(const std::filesystem::path& file, std::size_t rows, std::size_t cols, const Dataset& data);
+/// Those of data.features_file, where the options ask for them; it is no .mat. Throws bad_input unless there is one row
+/// per label.
+void read_features(const LoadOptions& options, Dataset& data, ProgressObserver* progress);
 
 // Labels in .npy, .npz and .csv files, and names of images. Internal to src/data.
 

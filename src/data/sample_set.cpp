@@ -1,11 +1,6 @@
 #include "data/sample_set.hpp"
 
-#include <fmt/format.h>
 #include <zlib.h>
-
-#include <algorithm>
-
-#include "base/scratch_file.hpp"
 
 namespace parsnets {
 

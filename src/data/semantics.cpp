@@ -7,12 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
@@ -40,7 +41,10 @@ Semantics complete_semantics(MatrixView<const double> raw, MissingPolicy policy,
                              const std::string& field, const std::vector<std::string>& class_names,
                              const std::vector<std::string>& attribute_names) {
   const auto attribute = [&](std::size_t a) {
-    return a < attribute_names.size() ? "'" + attribute_names[a] + "'" : std::to_string(a + 1);
+    return "attribute " + (a < attribute_names.size() ? "'" + attribute_names[a] + "'" : std::to_string(a + 1));
+  };
+  const auto cell = [&](std::size_t c, std::size_t a) {
+    return fmt::format("{}, class '{}', {}", field, class_names[c], attribute(a));
   };
   Semantics semantics;
   semantics.policy = policy;
@@ -53,20 +57,18 @@ Semantics complete_semantics(MatrixView<const double> raw, MissingPolicy policy,
       const double v = raw(c, a);
       if (std::isnan(v)) {
         if (policy == MissingPolicy::refuse)
-          throw Error(BadInput{file, fmt::format("{}, class '{}', attribute {}", field, class_names[c], attribute(a)),
-                               "a value (missing values are not allowed)", "none",
+          throw Error(BadInput{file, cell(c, a), "a value (missing values are not allowed)", "none",
                                "fill it in or use " + option_name("missing", "attribute-mean")});
         continue;
       }
       if (std::isinf(v) || std::abs(v) > std::numeric_limits<float>::max())
-        throw Error(BadInput{file, fmt::format("{}, class '{}', attribute {}", field, class_names[c], attribute(a)),
-                             "a finite number", fmt::format("{}", v), "correct the value"});
+        throw Error(BadInput{file, cell(c, a), "a finite number", fmt::format("{}", v), "correct the value"});
       sum += v;
       ++present;
     }
     if (present == 0)
-      throw Error(BadInput{file, fmt::format("{}, attribute {}", field, attribute(a)), "a value for at least one class",
-                           "none", "remove the attribute"});
+      throw Error(BadInput{file, field + ", " + attribute(a), "a value for at least one class", "none",
+                           "remove the attribute"});
     semantics.missing += raw.rows() - present;
     const double fill = policy == MissingPolicy::zero ? 0.0 : sum / static_cast<double>(present);
     for (std::size_t c = 0; c < raw.rows(); ++c)
@@ -133,32 +135,27 @@ std::vector<std::size_t> rows_of(const ClassTable& table, const std::vector<std:
 
 std::vector<std::string> column_names(const std::vector<ClassTable>& tables) {
   std::vector<std::string> names;
-  std::map<std::string, std::size_t> last, shared;  // the last table that has a name; names that two tables have
   if (std::ranges::all_of(tables, [](const ClassTable& t) { return t.semantics.attribute_names.empty(); }))
     return names;
   std::vector<std::vector<std::string>> own;
+  std::map<std::string, std::set<std::size_t>> having;  // the tables with a column of that name
   for (std::size_t t = 0; t < tables.size(); ++t) {
     own.push_back(tables[t].semantics.attribute_names);
     for (std::size_t j = own[t].size(); j < tables[t].semantics.values.cols(); ++j)
       own[t].push_back(fmt::format("{} {}", tables[t].semantics.name, j + 1));
-    for (const auto& name : own[t])
-      if (const auto [found, is_new] = last.emplace(name, t); !is_new && found->second != t) shared[name] = t;
+    for (const auto& name : own[t]) having[name].insert(t);
   }
   for (std::size_t t = 0; t < tables.size(); ++t)
     for (const auto& name : own[t])
-      names.push_back(shared.contains(name) ? tables[t].semantics.name + ":" + name : name);
+      names.push_back(having[name].size() > 1 ? tables[t].semantics.name + ":" + name : name);
   return names;
 }
 
 }  // namespace
 
 std::vector<std::string> split_table_names(const std::string& semantics) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start <= semantics.size();) {
-    const std::size_t end = std::min(semantics.find(',', start), semantics.size());
-    names.push_back(semantics.substr(start, end - start));
-    start = end + 1;
-  }
+  const auto parts = split_at(semantics, ",");
+  const std::vector<std::string> names(parts.begin(), parts.end());
   for (const auto& name : names)
     if (names.size() > 1 && (name.empty() || std::ranges::count(names, name) > 1))
       throw Error(ErrorCode::usage, fmt::format("{}: expected different names separated by commas, found '{}'",
@@ -168,11 +165,11 @@ std::vector<std::string> split_table_names(const std::string& semantics) {
 
 Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
                       const std::string& from) {
-  for (std::size_t t = 0; t < tables.size(); ++t)
-    for (std::size_t other = 0; other < t; ++other)
-      if (tables[t].semantics.name == tables[other].semantics.name)
-        throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
-                                                  option_name("semantics"), tables[other].file, tables[t].file));
+  std::map<std::string_view, const ClassTable*> by_name;
+  for (const auto& table : tables)
+    if (const auto [other, is_new] = by_name.emplace(table.semantics.name, &table); !is_new)
+      throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
+                                                option_name("semantics"), other->second->file, table.file));
   Semantics joined;
   joined.policy = tables.front().semantics.policy;
   joined.attribute_names = column_names(tables);
@@ -244,7 +241,7 @@ class NamedTable {
     return names;
   }
 
-  ClassTable read(const std::string& name, MissingPolicy missing) const {
+  ClassTable read(MissingPolicy missing) const {
     ClassTable out{file_, class_names(), {}};
     std::vector<std::string> attribute_names;
     for (std::size_t c = 0; c < table_.header.size(); ++c)
@@ -260,7 +257,6 @@ class NamedTable {
       }
     mark_missing(raw.view());
     out.semantics = complete_semantics(raw.view(), missing, file_, "attributes", out.class_names, attribute_names);
-    out.semantics.name = name;
     return out;
   }
 
@@ -280,9 +276,7 @@ ClassTable read_numbers(const fs::path& file, const std::string& name, MissingPo
     throw Error(BadInput{file.string(), "", fmt::format("{} rows, one per class", class_names.size()),
                          fmt::format("{} x {} values", raw.rows(), raw.cols()), "one row per class, in their order"});
   mark_missing(raw.view());
-  ClassTable out{file.string(), {}, complete_semantics(raw.view(), missing, file.string(), name, class_names, {})};
-  out.semantics.name = name;
-  return out;
+  return {file.string(), {}, complete_semantics(raw.view(), missing, file.string(), name, class_names, {})};
 }
 
 }  // namespace
@@ -291,12 +285,13 @@ std::vector<std::string> table_class_names(const fs::path& csv) { return NamedTa
 
 ClassTable read_class_table(const fs::path& file, const std::string& name, MissingPolicy missing, Dataset& data,
                             ProgressObserver* progress) {
-  if (file.extension() == ".csv") return NamedTable(file).read(name, missing);
-  if (file.extension() == ".npy") return read_numbers(file, name, missing, data.class_names);
-  ClassTable words{file.string(), {}, read_word_table(file, data.class_names, data.notes, progress)};
-  words.semantics.name = name;
-  words.semantics.policy = missing;
-  return words;
+  ClassTable table = file.extension() == ".csv" ? NamedTable(file).read(missing)
+                     : file.extension() == ".npy"
+                         ? read_numbers(file, name, missing, data.class_names)
+                         : ClassTable{file.string(), {}, read_word_table(file, data.class_names, data.notes, progress)};
+  table.semantics.name = name;
+  table.semantics.policy = missing;
+  return table;
 }
 
 bool is_table_file(const fs::path& file) {
@@ -327,13 +322,10 @@ std::string lower(std::string text) {
 }
 
 Names split(std::string_view text, std::string_view at) {
-  Names parts;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(at, start), text.size());
-    if (end > start) parts.emplace_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
+  Names words;
+  for (const auto word : split_at(text, at))
+    if (!word.empty()) words.emplace_back(word);
+  return words;
 }
 
 std::string without_number(const std::string& name) {
@@ -359,7 +351,6 @@ class TableReader {
 
   /// Fills in the words that are there; returns m.
   std::size_t read() {
-    file_.seek(0);
     LineReader lines([this](void* to, std::size_t bytes) {
       const std::size_t got = file_.read_some(to, bytes);
       progress_.advance(got);
@@ -457,12 +448,9 @@ Semantics read_word_table(const std::filesystem::path& file, const Names& class_
   if (!without.empty())
     throw Error(BadInput{file.string(), "", "a word of every class", "none of " + quoted_list(without, without.size()),
                          "add their words, or name the classes by words of the table"});
-  if (!partial.empty()) {
-    std::string list;
-    for (const auto& one : partial) list += (list.empty() ? "" : ", ") + one;
+  if (!partial.empty())
     notes.push_back(fmt::format("{} lacks {} words, which are left out of the means: {}", file.filename().string(),
-                                partial.size(), list));
-  }
+                                partial.size(), fmt::join(partial, ", ")));
   return semantics;
 }
 

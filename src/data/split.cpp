@@ -4,12 +4,12 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "base/rng.hpp"
+#include "base/row_blocks.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -17,22 +17,6 @@ namespace parsnets {
 namespace {
 
 using Indices = std::vector<std::int32_t>;
-
-Indices intersection(Indices a, Indices b) {
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  Indices both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-
-Indices classes_of(const Indices& samples, const std::vector<std::int32_t>& labels) {
-  Indices found;
-  for (const auto s : samples) found.push_back(labels[static_cast<std::size_t>(s)]);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
 
 std::size_t share_of(double share, std::size_t total) {
   return static_cast<std::size_t>(std::llround(share < 1 ? share * static_cast<double>(total) : share));
@@ -51,17 +35,11 @@ std::uint32_t index_checksum(std::vector<std::int32_t> indices) {
 }
 
 Split split_from_lists(const RawSplit& raw, std::size_t samples, const std::string& file) {
-  const std::array<std::pair<const char*, const std::vector<std::int64_t>*>, 5> lists{
-      {{"trainval_loc", &raw.trainval},
-       {"test_seen_loc", &raw.test_seen},
-       {"test_unseen_loc", &raw.test_unseen},
-       {"train_loc", &raw.train},
-       {"val_loc", &raw.val}}};
   const auto limit = static_cast<std::int64_t>(samples == 0 ? std::numeric_limits<std::int32_t>::max() : samples);
   const char* zero_in = nullptr;
   const char* top_in = nullptr;
-  for (const auto& [name, list] : lists)
-    for (const auto i : *list) {
+  for (const auto& [name, list, unused] : kSplitLists)
+    for (const auto i : raw.*list) {
       if (i < 0 || i > limit)
         throw Error(BadInput{file, name, fmt::format("sample indices from 1 to {}", limit), std::to_string(i),
                              "the split does not belong to these features"});
@@ -74,15 +52,12 @@ Split split_from_lists(const RawSplit& raw, std::size_t samples, const std::stri
                          "the lists mix 1-based and 0-based indices: use one base for all of them"});
   const std::int64_t base = zero_in != nullptr ? 0 : 1;
   Split split;
-  const std::array<Indices*, 5> targets{&split.trainval, &split.test_seen, &split.test_unseen, &split.file_train,
-                                        &split.file_val};
-  for (std::size_t k = 0; k < lists.size(); ++k) {
-    Indices& target = *targets[k];
-    for (const auto i : *lists[k].second) target.push_back(static_cast<std::int32_t>(i - base));
-    Indices sorted = target;
-    std::sort(sorted.begin(), sorted.end());
-    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      throw Error(BadInput{file, lists[k].first, "each sample only once", fmt::format("sample {} twice", *twice + base),
+  for (const auto& [name, list, target] : kSplitLists) {
+    for (const auto i : raw.*list) (split.*target).push_back(static_cast<std::int32_t>(i - base));
+    Indices sorted = split.*target;
+    std::ranges::sort(sorted);
+    if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+      throw Error(BadInput{file, name, "each sample only once", fmt::format("sample {} twice", *twice + base),
                            "remove the duplicates"});
   }
   return split;
@@ -112,7 +87,7 @@ void derive_validation(Split& split, const std::vector<std::int32_t>& labels, co
   Indices chosen = val_classes;
   split.validation_from = "validation classes named by the data set";
   if (chosen.empty()) {
-    Indices seen = classes_of(split.trainval, labels);
+    Indices seen = distinct_labels(split.trainval, labels);
     if (seen.size() < 3) {
       split.validation_from.clear();
       return;
@@ -154,9 +129,7 @@ ClassSplit make_class_split(const std::vector<std::int32_t>& labels, std::size_t
   ClassSplit split;
   if (!options.unseen_classes.empty()) {
     split.unseen_classes = options.unseen_classes;
-    std::erase_if(candidates, [&](std::int32_t c) {
-      return std::count(options.unseen_classes.begin(), options.unseen_classes.end(), c) > 0;
-    });
+    std::erase_if(candidates, [&](std::int32_t c) { return std::ranges::count(options.unseen_classes, c) > 0; });
     Rng(options.seed, 1).shuffle(candidates);
   } else {
     Rng(options.seed, 1).shuffle(candidates);
@@ -179,9 +152,7 @@ ClassSplit make_class_split(const std::vector<std::int32_t>& labels, std::size_t
     const std::size_t held = std::min(samples.size() - 1, share_of(std::min(options.test_seen, 0.99), samples.size()));
     split.test_seen.insert(split.test_seen.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(held));
   }
-  std::sort(split.unseen_classes.begin(), split.unseen_classes.end());
-  std::sort(split.val_classes.begin(), split.val_classes.end());
-  std::sort(split.test_seen.begin(), split.test_seen.end());
+  for (auto* list : {&split.unseen_classes, &split.val_classes, &split.test_seen}) std::ranges::sort(*list);
   return split;
 }
 

@@ -15,6 +15,18 @@ struct RawSplit {
   std::vector<std::int64_t> trainval, test_seen, test_unseen, train, val;
 };
 
+/// A list of samples in a *_splits.mat and what becomes of it.
+struct SplitList {
+  const char* name;
+  std::vector<std::int64_t> RawSplit::*raw;
+  std::vector<std::int32_t> Split::*list;
+};
+inline constexpr SplitList kSplitLists[] = {{"trainval_loc", &RawSplit::trainval, &Split::trainval},
+                                            {"test_seen_loc", &RawSplit::test_seen, &Split::test_seen},
+                                            {"test_unseen_loc", &RawSplit::test_unseen, &Split::test_unseen},
+                                            {"train_loc", &RawSplit::train, &Split::file_train},
+                                            {"val_loc", &RawSplit::val, &Split::file_val}};
+
 /// Shifts the lists to 0-based indices below `samples` (0 when it is not known). An index 0 anywhere means 0-based,
 /// `samples` anywhere means 1-based; where neither occurs they are taken as 1-based, as MATLAB writes them. Throws
 /// bad_input for both at once, for indices out of range and for repeats within a list.

@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "base/file.hpp"
 #include "base/json_file.hpp"
+#include "base/row_blocks.hpp"
+#include "base/text.hpp"
 #include "data/folder.hpp"
-#include "formats/mat.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -42,36 +40,9 @@ const MatVariable& require_variable(const MatFile& file, const std::string& vari
 Split read_mat_lists(MatFile& file, std::size_t samples) {
   for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require_variable(file, name);
   RawSplit raw;
-  raw.trainval = read_list(file, "trainval_loc");
-  raw.test_seen = read_list(file, "test_seen_loc");
-  raw.test_unseen = read_list(file, "test_unseen_loc");
-  raw.train = read_list(file, "train_loc");
-  raw.val = read_list(file, "val_loc");
+  for (const auto& [name, list, unused] : kSplitLists) raw.*list = read_list(file, name);
   Split split = split_from_lists(raw, samples, file.name());
   split.version = split_layout(split, !raw.train.empty() && !raw.val.empty());
-  return split;
-}
-
-Split read_split_file(const std::filesystem::path& file, const std::filesystem::path& folder, const Dataset& data,
-                      std::uint64_t seed) {
-  if (data.labels.empty())
-    throw Error(BadInput{file.string(), "", "a data set with features and labels, which a split file refers to",
-                         "semantics only", "add the features, or leave out " + option_name("split")});
-  Split split;
-  if (file == kStandardSplit) {
-    split = read_class_lists(find_standard_split(folder), data, seed);
-  } else if (std::filesystem::is_directory(file)) {
-    split = read_class_lists(file, data, seed);
-  } else if (file.extension() == ".mat") {
-    const auto mat = MatFile::open(file);
-    if (mat->find("allclasses_names") != nullptr)
-      check_same_classes(mat->read_strings("allclasses_names"), file.string(), data);
-    split = read_mat_lists(*mat, data.samples());
-    derive_validation(split, data.labels, {}, seed);
-  } else {
-    split = read_split_json(file, data.class_names, data.labels, seed);
-  }
-  split.file = file == kStandardSplit ? kStandardSplit : folder_name(file);
   return split;
 }
 
@@ -79,61 +50,65 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
+template <class List>
+List sorted(List list) {
+  std::ranges::sort(list);
+  return list;
+}
+
+/// The numbers below `count` that the items of a list stand for. `number_of` throws for an item that stands for none;
+/// `name_of` is for messages.
+template <class NumberOf, class NameOf>
+Indices read_items(const nlohmann::json& object, const std::string& key, const std::string& file,
+                   const std::string& kind, const std::string& items, std::size_t count, NumberOf number_of,
+                   NameOf name_of) {
+  Indices numbers;
+  if (!object.contains(key)) return numbers;
+  const auto& list = object.at(key);
+  if (!list.is_array()) throw Error(BadInput{file, key, "an array of " + items, list.type_name(), ""});
+  std::vector<char> taken(count, 0);
+  for (const auto& item : list) {
+    const std::size_t number = number_of(item);
+    if (std::exchange(taken[number], 1))
+      throw Error(BadInput{file, key, fmt::format("each {} only once", kind), name_of(number) + " twice",
+                           "remove the duplicate"});
+    numbers.push_back(static_cast<std::int32_t>(number));
+  }
+  return numbers;
+}
+
 Indices read_classes(const nlohmann::json& object, const std::string& key, const std::vector<std::string>& class_names,
                      const std::string& file) {
-  Indices classes;
-  if (!object.contains(key)) return classes;
-  const auto& list = object.at(key);
-  if (!list.is_array()) throw Error(BadInput{file, key, "an array of class names", list.type_name(), ""});
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t c = 0; c < class_names.size(); ++c) places.emplace(class_names[c], c);
-  std::vector<char> taken(class_names.size(), 0);
-  const auto class_of = [&](const nlohmann::json& item) {
+  const auto places = places_by_name(class_names);
+  const auto number_of = [&](const nlohmann::json& item) -> std::size_t {
     if (item.is_string()) {
-      const auto named = places.find(item.get_ref<const std::string&>());
-      return named == places.end() ? class_names.end()
-                                   : class_names.begin() + static_cast<std::ptrdiff_t>(named->second);
-    }
-    if (!item.is_number_integer())
+      const auto found = places.find(item.get_ref<const std::string&>());
+      if (found != places.end()) return found->second;
+    } else if (!item.is_number_integer()) {
       throw Error(
           BadInput{file, key, "class names as strings, or class numbers from 0", item.dump().substr(0, 40), ""});
-    const bool there = item.is_number_unsigned() && item.get<std::uint64_t>() < class_names.size();
-    return there ? class_names.begin() + static_cast<std::ptrdiff_t>(item.get<std::uint64_t>()) : class_names.end();
+    } else if (item.is_number_unsigned() && item.get<std::uint64_t>() < class_names.size()) {
+      return item.get<std::size_t>();
+    }
+    throw Error(BadInput{file, key, "a class of the data set",
+                         item.is_string() ? "'" + item.get<std::string>() + "'" : item.dump(),
+                         "the classes are " + quoted_list(class_names)});
   };
-  for (const auto& item : list) {
-    const auto found = class_of(item);
-    if (found == class_names.end())
-      throw Error(BadInput{file, key, "a class of the data set",
-                           item.is_string() ? "'" + item.get<std::string>() + "'" : item.dump(),
-                           "the classes are " + quoted_list(class_names)});
-    const auto index = static_cast<std::int32_t>(found - class_names.begin());
-    if (std::exchange(taken[static_cast<std::size_t>(index)], 1))
-      throw Error(BadInput{file, key, "each class only once", "'" + *found + "' twice", "remove the duplicate"});
-    classes.push_back(index);
-  }
-  return classes;
+  return read_items(object, key, file, "class", "class names", class_names.size(), number_of,
+                    [&](std::size_t c) { return "'" + class_names[c] + "'"; });
 }
 
 Indices read_samples(const nlohmann::json& object, const std::string& key, std::size_t samples,
                      const std::string& file) {
-  Indices indices;
-  if (!object.contains(key)) return indices;
-  const auto& list = object.at(key);
-  if (!list.is_array()) throw Error(BadInput{file, key, "an array of 0-based sample indices", list.type_name(), ""});
-  std::vector<char> taken(samples, 0);
-  for (const auto& item : list) {
+  const auto number_of = [&](const nlohmann::json& item) {
     if (!item.is_number_integer())
       throw Error(BadInput{file, key, "sample indices as integers", item.dump().substr(0, 40), ""});
-    const auto index =
-        item.is_number_unsigned() && item.get<std::uint64_t>() > (1ull << 62) ? -1 : item.get<std::int64_t>();
-    if (index < 0 || index >= static_cast<std::int64_t>(samples))
+    if (!item.is_number_unsigned() || item.get<std::uint64_t>() >= samples)
       throw Error(BadInput{file, key, fmt::format("sample indices from 0 to {}", samples - 1), item.dump(), ""});
-    if (taken[static_cast<std::size_t>(index)]++)
-      throw Error(
-          BadInput{file, key, "each sample only once", fmt::format("sample {} twice", index), "remove the duplicate"});
-    indices.push_back(static_cast<std::int32_t>(index));
-  }
-  return indices;
+    return item.get<std::size_t>();
+  };
+  return read_items(object, key, file, "sample", "0-based sample indices", samples, number_of,
+                    [](std::size_t s) { return fmt::format("sample {}", s); });
 }
 
 nlohmann::ordered_json name_list(const Indices& classes, const std::vector<std::string>& class_names) {
@@ -206,25 +181,15 @@ Split read_split_json(const std::filesystem::path& file, const std::vector<std::
 
 void write_split_json(const std::filesystem::path& file, const ClassSplit& split,
                       const std::vector<std::string>& class_names) {
-  const auto object = to_json(split, class_names);
-  write_text_file(file, object.dump() + "\n");
+  write_text_file(file, to_json(split, class_names).dump() + "\n");
 }
 
 void write_split_json(const std::filesystem::path& file, const Split& split,
                       const std::vector<std::string>& class_names, const std::vector<std::int32_t>& labels) {
-  const auto classes = [&](const Indices& samples) {
-    std::set<std::int32_t> found;
-    for (const auto s : samples) found.insert(labels[static_cast<std::size_t>(s)]);
-    return Indices(found.begin(), found.end());
-  };
-  const auto sorted = [](Indices list) {
-    std::sort(list.begin(), list.end());
-    return list;
-  };
   // A validation set that was drawn is drawn again from the same classes.
   const bool named = !split.validation_drawn && !split.val.empty();
-  const ClassSplit by_class{classes(split.test_unseen), named ? classes(split.val) : Indices{},
-                            sorted(split.test_seen)};
+  const ClassSplit by_class{distinct_labels(split.test_unseen, labels),
+                            named ? distinct_labels(split.val, labels) : Indices{}, sorted(split.test_seen)};
   auto object = to_json(by_class, class_names);
   // What classes alone do not express is written out, so that every list survives, in its order: that of the training
   // samples has a part in the last bits of a model.
@@ -246,17 +211,14 @@ namespace fs = std::filesystem;
 
 constexpr const char *kTrainval = "trainvalclasses.txt", *kTest = "testclasses.txt", *kVal = "valclasses1.txt";
 
-bool holds(const std::vector<std::int32_t>& classes, std::int32_t c) {
-  return std::ranges::find(classes, c) != classes.end();
-}
+bool holds(const Indices& classes, std::int32_t c) { return std::ranges::count(classes, c) > 0; }
 
 }  // namespace
 
 std::vector<std::int32_t> read_class_list(const fs::path& file, const std::vector<std::string>& class_names) {
   std::vector<std::int32_t> classes;
   if (!fs::exists(file)) return classes;
-  std::map<std::string_view, std::int32_t> places;
-  for (std::size_t c = 0; c < class_names.size(); ++c) places.emplace(class_names[c], static_cast<std::int32_t>(c));
+  const auto places = places_by_name(class_names);
   std::istringstream text(read_text_file(file, 1u << 20));
   for (std::string name; std::getline(text, name);) {
     while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.pop_back();
@@ -265,13 +227,16 @@ std::vector<std::int32_t> read_class_list(const fs::path& file, const std::vecto
     if (found == places.end())
       throw Error(BadInput{file.string(), name, "a class of the data set", "none of that name",
                            "correct the list; the classes are " + quoted_list(class_names)});
-    if (holds(classes, found->second))
+    const auto number = static_cast<std::int32_t>(found->second);
+    if (holds(classes, number))
       throw Error(
           BadInput{file.string(), name, "each class only once", "'" + name + "' twice", "remove the duplicate"});
-    classes.push_back(found->second);
+    classes.push_back(number);
   }
   return classes;
 }
+
+namespace {
 
 bool has_class_lists(const fs::path& folder) {
   return fs::is_regular_file(folder / kTrainval) && fs::is_regular_file(folder / kTest);
@@ -320,14 +285,7 @@ Split read_class_lists(const fs::path& folder, const Dataset& data, std::uint64_
   return split;
 }
 
-namespace {
-
 using Names = std::vector<std::string>;
-
-Names sorted(Names names) {
-  std::ranges::sort(names);
-  return names;
-}
 
 bool only_numbered(const Names& names) {
   for (std::size_t c = 0; c < names.size(); ++c)
@@ -351,8 +309,7 @@ struct ImageFolders {
 };
 
 ImageFolders compare_with_images(const Dataset& data, const Names& class_names) {
-  std::map<std::string_view, std::size_t> places;
-  for (std::size_t c = 0; c < class_names.size(); ++c) places.emplace(class_names[c], c);
+  const auto places = places_by_name(class_names);
   ImageFolders out;
   for (std::size_t i = 0; i < data.image_files.size(); ++i) {
     const auto found = places.find(folder_of(data.image_files[i]));
@@ -365,8 +322,8 @@ ImageFolders compare_with_images(const Dataset& data, const Names& class_names) 
   return out;
 }
 
-}  // namespace
-
+/// Throws bad_input naming one class that `names` of `file` has and the data set lacks, or the other way round. Classes
+/// that are only numbered (class_1, class_2, …) are not compared.
 void check_same_classes(const Names& names, const std::string& file, const Dataset& data) {
   if (only_numbered(names) || only_numbered(data.class_names)) return;
   const auto refuse = [&](const std::string& found) {
@@ -380,8 +337,32 @@ void check_same_classes(const Names& names, const std::string& file, const Datas
     if (!std::ranges::binary_search(theirs, name)) refuse("none named '" + name + "'");
 }
 
+}  // namespace
+
+Split read_split_file(const std::filesystem::path& file, const std::filesystem::path& folder, const Dataset& data,
+                      std::uint64_t seed) {
+  if (data.labels.empty())
+    throw Error(BadInput{file.string(), "", "a data set with features and labels, which a split file refers to",
+                         "semantics only", "add the features, or leave out " + option_name("split")});
+  Split split;
+  if (file == kStandardSplit) {
+    split = read_class_lists(find_standard_split(folder), data, seed);
+  } else if (std::filesystem::is_directory(file)) {
+    split = read_class_lists(file, data, seed);
+  } else if (file.extension() == ".mat") {
+    const auto mat = MatFile::open(file);
+    if (mat->find("allclasses_names") != nullptr)
+      check_same_classes(mat->read_strings("allclasses_names"), file.string(), data);
+    split = read_mat_lists(*mat, data.samples());
+    derive_validation(split, data.labels, {}, seed);
+  } else {
+    split = read_split_json(file, data.class_names, data.labels, seed);
+  }
+  split.file = file == kStandardSplit ? kStandardSplit : folder_name(file);
+  return split;
+}
+
 void check_class_order(const std::filesystem::path& folder, const std::string& first, Dataset& data) {
-  const auto splits_file = [](const std::string& name) { return name + "_splits.mat"; };
   std::string other, fitting;  // files that order the same classes differently; `fitting`: as the images say
   for (const auto& name : splits_names(folder)) {
     if (name == first) continue;

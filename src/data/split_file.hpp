@@ -35,9 +35,12 @@ void write_split_json(const std::filesystem::path& file, const Split& split,
 void write_split_json(const std::filesystem::path& file, const ClassSplit& split,
                       const std::vector<std::string>& class_names);
 
-// Splits by lists of classes: text files with a class name per line, as the standard split (SS) is published.
+// Splits by lists of classes: text files with a class name per line, as the standard split (SS) is published. All
+// samples of the classes in trainvalclasses.txt train, all of those in testclasses.txt test; valclasses1.txt, where it
+// is there, names the validation classes. There is no test_seen.
 
-/// The value of LoadOptions::split that looks for the lists at the usual places.
+/// The value of LoadOptions::split for the first of DATA/standard_split, DATA/../standard_split/NAME and DATA that has
+/// the lists.
 inline constexpr const char* kStandardSplit = "standard";
 
 /// The classes that a text file names, one per line; none where there is no such file. Throws bad_input for a name that
@@ -45,22 +48,7 @@ inline constexpr const char* kStandardSplit = "standard";
 std::vector<std::int32_t> read_class_list(const std::filesystem::path& file,
                                           const std::vector<std::string>& class_names);
 
-/// Whether the folder has trainvalclasses.txt and testclasses.txt.
-bool has_class_lists(const std::filesystem::path& folder);
-
-/// The first of DATA/standard_split, DATA/../standard_split/NAME and DATA that has the lists. Throws bad_input naming
-/// the places without any.
-std::filesystem::path find_standard_split(const std::filesystem::path& data_folder);
-
-/// All samples of the classes in trainvalclasses.txt train, all of those in testclasses.txt test; valclasses1.txt,
-/// where it is there, names the validation classes. There is no test_seen.
-Split read_class_lists(const std::filesystem::path& folder, const Dataset& data, std::uint64_t seed);
-
-// Whether labels and splits mean the classes that the data set has, checked by name. Internal to src/data.
-
-/// Throws bad_input naming one class that `names` of `file` has and the data set lacks, or the other way round. Classes
-/// that are only numbered (class_1, class_2, …) are not compared.
-void check_same_classes(const std::vector<std::string>& names, const std::string& file, const Dataset& data);
+// Whether labels mean the classes that the data set has. Internal to src/data.
 
 /// Numbers as labels count the classes of one *_splits.mat, here `first`. Throws bad_input if most image files that lie
 /// in a folder named after a class have the label of another class; some are a note. Where images tell nothing and

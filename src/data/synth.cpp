@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
 
 #include "base/rng.hpp"
 #include "data/folder.hpp"
@@ -44,7 +46,7 @@ Semantics generate_semantics(const SynthOptions& o) {
 }
 
 /// Deals the samples of `list` to the classes evenly, in a drawn order.
-void deal(const Indices& list, const Indices& classes, std::vector<std::int32_t>& labels, Rng& rng) {
+void deal(const Indices& list, std::span<const std::int32_t> classes, Indices& labels, Rng& rng) {
   Indices order = list;
   rng.shuffle(order);
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -63,22 +65,19 @@ void label_given_split(Dataset& data, const SynthOptions& o) {
   const std::size_t unseen =
       o.unseen > 0 ? static_cast<std::size_t>(o.unseen) : share(split.test_unseen.size(), total, data.classes());
   Indices classes(data.classes());
-  for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = static_cast<std::int32_t>(c);
-  Rng rng(o.seed, kClasses);
-  rng.shuffle(classes);
-  const Indices unseen_classes(classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(unseen));
-  const Indices seen(classes.begin() + static_cast<std::ptrdiff_t>(unseen), classes.end());
+  std::iota(classes.begin(), classes.end(), 0);
+  Rng(o.seed, kClasses).shuffle(classes);
+  const std::span<const std::int32_t> seen = std::span(classes).subspan(unseen);
   data.labels.assign(total, 0);
-  Rng label_rng(o.seed, kLabels);
-  deal(split.test_unseen, unseen_classes, data.labels, label_rng);
-  deal(split.test_seen, seen, data.labels, label_rng);
+  Rng rng(o.seed, kLabels);
+  deal(split.test_unseen, std::span(classes).first(unseen), data.labels, rng);
+  deal(split.test_seen, seen, data.labels, rng);
   if (split.val.empty()) {
-    deal(split.trainval, seen, data.labels, label_rng);
+    deal(split.trainval, seen, data.labels, rng);
   } else {
     const std::size_t validation = share(split.val.size(), split.trainval.size(), seen.size());
-    const auto cut = seen.begin() + static_cast<std::ptrdiff_t>(validation);
-    deal(split.val, Indices(seen.begin(), cut), data.labels, label_rng);
-    deal(split.train, Indices(cut, seen.end()), data.labels, label_rng);
+    deal(split.val, seen.first(validation), data.labels, rng);
+    deal(split.train, seen.subspan(validation), data.labels, rng);
   }
 }
 
@@ -194,12 +193,7 @@ Dataset synthesize_classes(const SynthOptions& o, const Dataset* semantics_from)
   if (data.classes() < 3 || o.unseen > static_cast<int>(data.classes()) - 2)
     throw Error(ErrorCode::usage, fmt::format("{}: expected to leave at least 2 of {} classes seen, found {} unseen",
                                               option_name("unseen"), data.classes(), o.unseen));
-  if (data.labels.empty()) {
-    if (data.split.trainval.empty())
-      split_generated(data, o);
-    else
-      label_given_split(data, o);
-  }
+  if (data.labels.empty()) data.split.trainval.empty() ? split_generated(data, o) : label_given_split(data, o);
   return data;
 }
 
@@ -223,17 +217,16 @@ Dataset synthesize_to(const std::filesystem::path& folder, DataFormat format, co
   FeatureGenerator generator(data, o, threads);
   const std::size_t d = generator.dimensions();
   Matrix<float> grains;  // the whole grains around the rows that are asked for
-  const RowBlocks<float> features{data.samples(), d, [&](std::size_t first, std::size_t count) {
-                                    constexpr std::size_t kGrain = FeatureGenerator::kGrain;
-                                    const std::size_t from = first / kGrain * kGrain;
-                                    const std::size_t to =
-                                        std::min(data.samples(), (first + count + kGrain - 1) / kGrain * kGrain);
-                                    report(progress, {"generate", first, data.samples(), "samples"});
-                                    if (grains.rows() < to - from) grains = Matrix<float>(to - from, d);
-                                    generator.generate(from, to - from, grains.data());
-                                    return MatrixView<const float>(grains.row(first - from).data(), count, d);
-                                  }};
-  save_dataset(data, features, folder, format);
+  const auto block = [&](std::size_t first, std::size_t count) {
+    constexpr std::size_t kGrain = FeatureGenerator::kGrain;
+    const std::size_t from = first / kGrain * kGrain,
+                      to = std::min(data.samples(), (first + count + kGrain - 1) / kGrain * kGrain);
+    report(progress, {"generate", first, data.samples(), "samples"});
+    if (grains.rows() < to - from) grains = Matrix<float>(to - from, d);
+    generator.generate(from, to - from, grains.data());
+    return MatrixView<const float>(grains.row(first - from).data(), count, d);
+  };
+  save_dataset(data, {data.samples(), d, block}, folder, format);
   return data;
 }
 

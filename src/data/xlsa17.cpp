@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "data/folder.hpp"
@@ -23,15 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Endings kFeatureEndings{".mat", ".npy", ".npz", ".csv"};
-constexpr std::string_view kSplitsFileEnding = "_splits";
 const std::string kDefaultSemantics = "att";
 
-fs::path splits_file(const fs::path& folder, const std::string& name) {
-  return folder / (name + std::string(kSplitsFileEnding) + ".mat");
-}
-
 std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& semantics) {
-  const auto path = splits_file(folder, semantics);
+  const auto path = folder / splits_file(semantics);
   if (is_table_file(semantics))
     throw Error(BadInput{semantics, "", "a file of that name in the folder, or the path of a file", "none",
                          "check " + option_name("semantics")});
@@ -115,8 +109,7 @@ ClassTable read_further_table(const fs::path& folder, const std::string& name, c
     table.class_names = file->read_strings("allclasses_names");
   else
     data.notes.push_back(
-        fmt::format("{} has no allclasses_names: its classes are taken to be in the order of the "
-                    "first table",
+        fmt::format("{} has no allclasses_names: its classes are taken to be in the order of the first table",
                     fs::path(file->name()).filename().string()));
   table.semantics =
       read_semantics(*file, options, name, table.class_names.empty() ? data.class_names : table.class_names);
@@ -125,7 +118,7 @@ ClassTable read_further_table(const fs::path& folder, const std::string& name, c
 
 /// The file of an item that is not NAME of NAME_splits.mat.
 std::optional<fs::path> table_beside(const fs::path& folder, const std::string& item) {
-  if (fs::exists(splits_file(folder, item))) return std::nullopt;
+  if (fs::exists(folder / splits_file(item))) return std::nullopt;
   if (auto file = find_table_file(folder, item)) return file;
   return find_one(folder, item, {".csv", ".npy", ".vec"});
 }
@@ -142,7 +135,7 @@ std::vector<std::int32_t> read_labels(MatFile& file, std::size_t classes) {
   require_variable(file, "labels");
   const auto values = file.read_columns_double("labels");
   const auto integers = to_integers(values.values(), file.name(), "labels");
-  const std::int64_t base = std::find(integers.begin(), integers.end(), 0) == integers.end() ? 1 : 0;
+  const std::int64_t base = std::ranges::count(integers, 0) > 0 ? 0 : 1;
   std::vector<std::int32_t> labels;
   labels.reserve(integers.size());
   for (const auto value : integers) {
@@ -206,23 +199,20 @@ bool read_samples_beside(const fs::path& folder, const fs::path& features, Datas
 }
 
 /// Returns whether the labels are numbers of classes, not names.
-bool read_features(const fs::path& folder, const fs::path& path, const LoadOptions& options, Dataset& data,
-                   ProgressObserver* progress) {
-  const MatrixPlace place = MatrixPlace::within(options.memory_limit);
+bool read_samples_of(const fs::path& folder, const fs::path& path, const LoadOptions& options, Dataset& data,
+                     ProgressObserver* progress) {
   data.features_file = path.string();
   if (path.extension() == ".mat") {
     const auto file = MatFile::open(path);
     data.features_name = path.stem().string();
     read_samples(*file, data);
-    if (options.read_features) data.features = file->read_columns("features", progress, place);
+    if (options.read_features)
+      data.features = file->read_columns("features", progress, MatrixPlace::within(options.memory_limit));
     return true;
   }
   data.features_name = path.filename().string();
   const bool numbers = read_samples_beside(folder, path, data);
-  if (options.read_features) {
-    data.features = read_feature_file(path, progress, place);
-    check_feature_rows(path, data.features.rows(), data.features.cols(), data);
-  }
+  read_features(options, data, progress);
   return numbers;
 }
 
@@ -246,7 +236,7 @@ Dataset load_xlsa17(const fs::path& folder, const LoadOptions& options, Progress
   data.semantics = join_tables(std::move(tables), data.class_names, splits->name());
   if (options.original_att) data.semantics.name += ":original_att";
   if (const auto features = choose_features(folder, options, data.classes()))
-    if (read_features(folder, *features, options, data, progress)) check_class_order(folder, first, data);
+    if (read_samples_of(folder, *features, options, data, progress)) check_class_order(folder, first, data);
 
   if (!options.split.empty()) {
     data.split = read_split_file(options.split, folder, data, options.seed);

@@ -37,8 +37,8 @@ Matrix<double> output_gram(const Model& model, ThreadPool& pool) {
   const Matrix<float> inputs = typical_inputs(model);
   Matrix<float> outputs(networks, inputs.rows() * q);
   pool.parallel_for(inputs.empty() ? 0 : networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
-    multiply(pool, Trans::no, inputs.view(), Trans::no, {model.networks.row(i * height).data(), height, q},
-             {outputs.row(i).data(), inputs.rows(), q});
+    multiply<float>(pool, Trans::no, inputs.view(), Trans::no, {model.networks.row(i * height).data(), height, q},
+                    {outputs.row(i).data(), inputs.rows(), q});
   });
   const MatrixView<const float> rows =
       inputs.empty() ? MatrixView<const float>(model.networks.data(), networks, height * q) : outputs.view();
@@ -63,8 +63,8 @@ NetworkMixture mix_networks(const Model& model, std::size_t rank, ThreadPool& po
   const Matrix<float> leading = to_float(largest_eigenpairs(gram.view(), rank).vectors.view());  // r x K
   const std::size_t size = model.networks.size() / networks;
   result.stored = Matrix<float>(rank * (model.z_dimensions() + 1), model.outputs());
-  multiply(pool, Trans::no, leading.view(), Trans::no, {model.networks.data(), networks, size},
-           {result.stored.data(), rank, size});
+  multiply<float>(pool, Trans::no, leading.view(), Trans::no, {model.networks.data(), networks, size},
+                  {result.stored.data(), rank, size});
   result.mixing = transposed(leading);
   return result;
 }

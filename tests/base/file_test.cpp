@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "parsnets/error.hpp"
+#include "expect.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {
@@ -19,36 +19,24 @@ std::size_t files_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-TEST(File, AnUncommittedWriteLeavesTheEarlierFileAndNothingElse) {
-  test::TempDir dir;
-  write_text_file(dir / "a", "first");
-  {
-    AtomicFile file(dir / "a");
-    file.write("half of the sec");
+TEST(File, OnlyACommittedWriteReplacesTheEarlierFileAndNothingElseIsLeft) {
+  for (const bool committed : {false, true}) {
+    test::TempDir dir;
+    write_text_file(dir / "a", "first");
+    {
+      AtomicFile file(dir / "a");
+      file.write("seco");
+      file.write("nd");
+      if (committed) file.commit();
+    }
+    EXPECT_EQ(read_text_file(dir / "a"), committed ? "second" : "first");
+    EXPECT_EQ(files_in(dir.path()), 1u);
   }
-  EXPECT_EQ(read_text_file(dir / "a"), "first");
-  EXPECT_EQ(files_in(dir.path()), 1u);
-}
-
-TEST(File, ACommittedWriteReplacesTheEarlierFile) {
-  test::TempDir dir;
-  write_text_file(dir / "a", "first");
-  AtomicFile file(dir / "a");
-  file.write("seco");
-  file.write("nd");
-  file.commit();
-  EXPECT_EQ(read_text_file(dir / "a"), "second");
-  EXPECT_EQ(files_in(dir.path()), 1u);
 }
 
 TEST(File, WritingWhereItIsImpossibleIsAFailureThatNamesThePath) {
-  try {
-    AtomicFile file("/nonexistent-folder/a");
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::failure);
-    EXPECT_NE(std::string(e.what()).find("/nonexistent-folder/a"), std::string::npos);
-  }
+  const Error error = test::error_of([] { AtomicFile file("/nonexistent-folder/a"); }, ErrorCode::failure);
+  EXPECT_TRUE(test::contains(error.what(), "/nonexistent-folder/a"));
 }
 
 TEST(File, WhatCanBeWrittenIsKnownBeforeAndLeavesNoTrace) {
@@ -60,14 +48,9 @@ TEST(File, WhatCanBeWrittenIsKnownBeforeAndLeavesNoTrace) {
   check_writable_folder(dir / "missing");
   for (const auto& path :
        std::vector<std::filesystem::path>{dir.path(), dir / "file" / "below", "/proc/x", "/dev/null", dir / "new/"}) {
-    try {
-      check_writable(path);
-      FAIL() << path;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input);
-      EXPECT_EQ(e.parts().file, path.string());
-      EXPECT_FALSE(e.parts().advice.empty());
-    }
+    const BadInput refused = test::error_of([&] { check_writable(path); }).parts();
+    EXPECT_EQ(refused.file, path.string());
+    EXPECT_FALSE(refused.advice.empty());
   }
   EXPECT_THROW(check_writable_folder(dir / "file"), Error);
   EXPECT_EQ(read_text_file(dir / "file"), "kept");
@@ -78,13 +61,7 @@ TEST(File, MissingEmptyAndDirectoryAreBadInput) {
   test::TempDir dir;
   std::ofstream(dir / "empty");
   for (const auto& path : {dir / "missing", dir / "empty", dir.path()}) {
-    try {
-      InputFile file(path);
-      FAIL() << path;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input);
-      EXPECT_EQ(e.parts().file, path.string());
-    }
+    EXPECT_EQ(test::error_of([&] { InputFile file(path); }).parts().file, path.string());
     EXPECT_THROW(MappedFile mapped(path), Error);
   }
 }
@@ -96,12 +73,7 @@ TEST(File, ReadingBeyondTheEndNamesTheField) {
   char buffer[8];
   file.read(buffer, 3, "head");
   EXPECT_EQ(file.remaining(), 2u);
-  try {
-    file.read(buffer, 3, "tail");
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.parts().field, "tail");
-  }
+  EXPECT_EQ(test::error_of([&] { file.read(buffer, 3, "tail"); }).parts().field, "tail");
   EXPECT_THROW(file.seek(6), Error);
 }
 
@@ -120,18 +92,13 @@ TEST(FileLock, ReplacingAFileUnderTheLockLosesNoChange) {
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(read_text_file(file), std::to_string(kThreads * kChanges));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1) << "no lock file is left";
+  EXPECT_EQ(files_in(dir.path()), 1u) << "no lock file is left";
 }
 
 TEST(FileLock, AMissingFileIsBadInput) {
   test::TempDir dir;
-  try {
-    const FileLock lock(dir / "none", nullptr);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::bad_input);
-    EXPECT_EQ(e.parts().file, (dir / "none").string());
-  }
+  const Error error = test::error_of([&] { const FileLock lock(dir / "none", nullptr); });
+  EXPECT_EQ(error.parts().file, (dir / "none").string());
 }
 
 TEST(FileLock, WhoeverWaitsSaysSo) {
@@ -148,7 +115,7 @@ TEST(FileLock, WhoeverWaitsSaysSo) {
   write_text_file(dir / "a", "x");
   listener.first = std::make_unique<FileLock>(dir / "a", nullptr);
   const FileLock second(dir / "a", &listener);
-  EXPECT_NE(listener.heard.find("waiting for another process"), std::string::npos);
+  EXPECT_TRUE(test::contains(listener.heard, "waiting for another process"));
 }
 
 // The examples of FIPS 180-4, and lengths around the place where the length no longer fits the last block.

@@ -1,11 +1,13 @@
-// Data flows one way through src/: a folder may include only the folders before it. Eigen and BLAS stay inside src/.
-// docs/architecture.md is the picture; scripts/include_graph.py draws it and reads kOrder here.
+// What all sources promise. Data flows one way through src/: a folder may include only the folders before it. Eigen and
+// BLAS stay inside src/. docs/architecture.md is the picture; scripts/include_graph.py draws it and reads kOrder here.
+// The library knows no command line: messages of src/ mention options by option_name() and commands not at all.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -24,9 +26,7 @@ const std::set<std::string> kRoomsOfTheCommandLine{"base",        "data",    "ev
 
 // Tests of no single source: of a whole program, of what several files promise together, or of data.
 const std::set<std::string> kTestsOfSeveralFiles{
-    "base/cholesky_test.cpp",         // the factorisation of linalg.cpp
     "base/layering_test.cpp",         // all sources
-    "base/messages_test.cpp",         // the messages of all sources
     "cli/cli_test.cpp",               // what all commands have in common
     "cli/config_test.cpp",            // config files of all commands
     "cli/eval_open_set_test.cpp",     // eval --unknown-classes
@@ -37,21 +37,29 @@ const std::set<std::string> kTestsOfSeveralFiles{
     "train/real_data_test.cpp",       // training on real data
 };
 
+const std::filesystem::path kRoot(PARSNETS_SOURCE_DIR);
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+template <class Visit>
+void for_each_match(const std::string& text, const std::regex& pattern, Visit visit) {
+  for (std::sregex_iterator found(text.begin(), text.end(), pattern), end; found != end; ++found) visit((*found)[1]);
+}
+
 std::vector<std::string> includes_of(const std::filesystem::path& file) {
   std::vector<std::string> found;
-  std::ifstream in(file);
-  const std::regex pattern("^\\s*#include [<\"]([^>\"]+)[>\"]");
-  std::smatch match;
-  for (std::string line; std::getline(in, line);)
-    if (std::regex_search(line, match, pattern)) found.push_back(match[1]);
+  for_each_match(text_of(file), std::regex("(?:^|\n)[ \t]*#include [<\"]([^>\"\n]+)[>\"]"),
+                 [&](const std::string& name) { found.push_back(name); });
   return found;
 }
 
 template <class Visit>
 void for_each_source(const std::string& folder, Visit visit) {
-  const std::filesystem::path root(PARSNETS_SOURCE_DIR);
-  if (!std::filesystem::exists(root / folder)) return;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+  if (!std::filesystem::exists(kRoot / folder)) return;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder)) {
     const auto ending = entry.path().extension();
     if (ending == ".cpp" || ending == ".hpp" || ending == ".h" || ending == ".c") visit(entry.path());
   }
@@ -86,14 +94,13 @@ TEST(Layering, PublicHeadersIncludeOnlyEachOther) {
 }
 
 TEST(Layering, TheCommandLineIncludesTheRoomsItMay) {
-  const std::filesystem::path root(PARSNETS_SOURCE_DIR);
   std::set<std::string> used;
   for_each_source("cli", [&](const std::filesystem::path& file) {
     for (const auto& include : includes_of(file)) {
       std::string room;
-      if (std::filesystem::exists(root / "src" / include)) room = include.substr(0, include.find('/'));
+      if (std::filesystem::exists(kRoot / "src" / include)) room = include.substr(0, include.find('/'));
       for (const char* folder : {"include", "runtime"})
-        if (std::filesystem::exists(root / folder / include)) room = folder;
+        if (std::filesystem::exists(kRoot / folder / include)) room = folder;
       if (room.empty()) continue;  // a header of the system, of CMake or of cli/
       used.insert(room);
       EXPECT_TRUE(kRoomsOfTheCommandLine.contains(room)) << file << " includes " << include;
@@ -103,13 +110,12 @@ TEST(Layering, TheCommandLineIncludesTheRoomsItMay) {
 }
 
 TEST(Layering, ATestIsNamedAfterTheFileItTests) {
-  const std::filesystem::path root(PARSNETS_SOURCE_DIR);
   std::set<std::string> without_a_source;
   for_each_source("tests", [&](const std::filesystem::path& file) {
-    const std::string test = std::filesystem::relative(file, root / "tests").generic_string(), ending = "_test.cpp";
+    const std::string test = std::filesystem::relative(file, kRoot / "tests").generic_string(), ending = "_test.cpp";
     if (!test.ends_with(ending)) return;
     const std::string tested = test.substr(0, test.size() - ending.size()), name = tested.substr(tested.rfind('/') + 1);
-    const auto exists = [&](const std::string& path) { return std::filesystem::exists(root / path); };
+    const auto exists = [&](const std::string& path) { return std::filesystem::exists(kRoot / path); };
     if (exists("src/" + tested + ".cpp") || exists("src/" + tested + ".hpp") || exists(tested + ".cpp") ||
         exists(tested + ".hpp") || exists(tested + ".c") || exists("include/parsnets/" + name + ".hpp") ||
         exists("tests/" + tested + ".hpp"))
@@ -130,8 +136,33 @@ TEST(Layering, EigenAndBlasStayInsideSrc) {
 TEST(Layering, OnlyTheCommandLinePrints) {
   const std::regex printing("(std::cout|std::cerr|\\bprintf\\(|fputs\\(|fmt::print|std::abort|std::exit|\\bexit\\()");
   for_each_source("src", [&](const std::filesystem::path& file) {
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);)
-      EXPECT_FALSE(std::regex_search(line, printing)) << file << ": " << line;
+    for_each_match(text_of(file), printing, [&](const std::string& found) { ADD_FAILURE() << file << ": " << found; });
   });
+}
+
+TEST(Messages, MentionOptionsOfTheOptionTables) {
+  std::set<std::string> options;
+  for_each_match(text_of(kRoot / "docs" / "options.md"), std::regex("`--([a-z0-9-]+)"),
+                 [&](const std::string& found) { options.insert(found); });
+  std::size_t mentions = 0;
+  for_each_source("src", [&](const std::filesystem::path& file) {
+    for_each_match(text_of(file), std::regex("option_name\\(\"([^\"]*)\""), [&](const std::string& found) {
+      ++mentions;
+      if (found == "allow-trained-samples") return;  // a parameter of C and Python; the command line says --force
+      EXPECT_TRUE(options.contains(found)) << file << ": no command has an option " << found;
+    });
+  });
+  EXPECT_GT(mentions, 40u);
+}
+
+TEST(Messages, NameNeitherFlagsNorCommands) {
+  const std::regex literal("\"((?:[^\"\\\\\n]|\\\\.)*)\""), command_line("(^|\\W)--[a-z]|['`](parsnets|train|bench) ");
+  std::size_t literals = 0;
+  for_each_source("src", [&](const std::filesystem::path& file) {
+    for_each_match(text_of(file), literal, [&](const std::string& found) {
+      ++literals;
+      EXPECT_FALSE(std::regex_search(found, command_line)) << file << ": " << found;
+    });
+  });
+  EXPECT_GT(literals, 1000u);
 }

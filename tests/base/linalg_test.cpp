@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/random_matrix.hpp"
-#include "parsnets/error.hpp"
+#include "expect.hpp"
 
 namespace parsnets {
 
@@ -54,6 +55,13 @@ double distance_from_orthonormal(const Matrix<double>& q) {
   return worst;
 }
 
+/// Of columns i and j.
+double product_of_columns(const Matrix<float>& x, std::size_t i, std::size_t j) {
+  double sum = 0;
+  for (std::size_t r = 0; r < x.rows(); ++r) sum += static_cast<double>(x(r, i)) * x(r, j);
+  return sum;
+}
+
 Matrix<double> symmetric_of_rank(std::size_t n, std::size_t rank, std::uint64_t seed) {
   ThreadPool pool(1);
   const auto x = random_matrix<double>(rank, n, seed);
@@ -82,6 +90,39 @@ void expect_eigenpairs(const Matrix<double>& a, const EigenPairs& pairs, std::si
   }
 }
 
+/// XᵀX/n of a random X with `rank` rows.
+template <class T>
+Matrix<T> gram(std::size_t n, std::size_t rank) {
+  ThreadPool pool(1);
+  const auto x = random_matrix<T>(rank, n, n);
+  Matrix<T> a(n, n);
+  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view(), T(1) / static_cast<T>(n));
+  return a;
+}
+
+/// (A + ridge·I)⁻¹·B by the unblocked factor, one entry after the other.
+Matrix<double> solution_by_definition(const Matrix<double>& a, double ridge, const Matrix<double>& b) {
+  const std::size_t n = a.rows();
+  Matrix<double> l(n, n, 0.0), x = Matrix<double>::copy_of(b.view());
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double rest = a(i, j) + (i == j ? ridge : 0);
+      for (std::size_t k = 0; k < j; ++k) rest -= l(i, k) * l(j, k);
+      l(i, j) = i == j ? std::sqrt(rest) : rest / l(j, j);
+    }
+  for (std::size_t c = 0; c < b.cols(); ++c) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < i; ++k) x(i, c) -= l(i, k) * x(k, c);
+      x(i, c) /= l(i, i);
+    }
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t k = i + 1; k < n; ++k) x(i, c) -= l(k, i) * x(k, c);
+      x(i, c) /= l(i, i);
+    }
+  }
+  return x;
+}
+
 }  // namespace
 
 TEST(Linalg, ProductsAgreeWithTheDefinitionForEveryTransposition) {
@@ -91,22 +132,16 @@ TEST(Linalg, ProductsAgreeWithTheDefinitionForEveryTransposition) {
 
 TEST(Linalg, ProductsDoNotDependOnTheNumberOfThreads) {
   const auto a = random_matrix<float>(700, 90, 1), b = random_matrix<float>(700, 333, 2);
-  Matrix<float> first(90, 333), tall(700, 700), gram;
-  {
-    ThreadPool pool(1);
-    multiply(pool, Trans::yes, a.view(), Trans::no, b.view(), first.view());
-    multiply(pool, Trans::no, b.view(), Trans::yes, b.view(), tall.view());
-    gram = gram_of_columns(pool, b.view());
-  }
-  for (const unsigned threads : {2u, 3u, 8u}) {
+  const auto products = [&](unsigned threads) {
     ThreadPool pool(threads);
-    Matrix<float> again(90, 333), tall_again(700, 700);
-    multiply(pool, Trans::yes, a.view(), Trans::no, b.view(), again.view());
-    multiply(pool, Trans::no, b.view(), Trans::yes, b.view(), tall_again.view());
-    EXPECT_TRUE(same_bits(first, again));
-    EXPECT_TRUE(same_bits(tall, tall_again));
-    EXPECT_TRUE(same_bits(gram, gram_of_columns(pool, b.view())));
-  }
+    std::array<Matrix<float>, 3> out{Matrix<float>(90, 333), Matrix<float>(700, 700), gram_of_columns(pool, b.view())};
+    multiply(pool, Trans::yes, a.view(), Trans::no, b.view(), out[0].view());
+    multiply(pool, Trans::no, b.view(), Trans::yes, b.view(), out[1].view());
+    return out;
+  };
+  const auto first = products(1);
+  for (const unsigned threads : {2u, 3u, 8u})
+    EXPECT_TRUE(std::ranges::equal(first, products(threads), same_bits<float>));
 }
 
 TEST(Linalg, ManyThreadsMultiplyAtTheSameTimeWithoutDisturbingEachOther) {
@@ -156,9 +191,7 @@ TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
   const auto gram = gram_of_columns(pool, x.view());
   for (std::size_t i = 0; i < 291; ++i)
     for (std::size_t j = 0; j < 291; ++j) {
-      double sum = 0;
-      for (std::size_t r = 0; r < 90; ++r) sum += static_cast<double>(x(r, i)) * x(r, j);
-      ASSERT_NEAR(gram(i, j), sum, 2e-4);
+      ASSERT_NEAR(gram(i, j), product_of_columns(x, i, j), 2e-4);
       ASSERT_EQ(gram(i, j), gram(j, i));
     }
 }
@@ -186,8 +219,8 @@ TEST(Linalg, TheLowerTriangleOfAProductIsThatOfTheProduct) {
 }
 
 TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
-  const std::size_t n = 90, d = 291;  // two rows of tiles
-  const auto x = random_matrix<float>(n, d, 4);
+  const std::size_t d = 291;  // two rows of tiles
+  const auto x = random_matrix<float>(90, d, 4);
   const auto start = symmetric_of_rank(d, 3, 5);
   Matrix<double> first;
   for (const unsigned threads : {1u, 2u, 5u}) {
@@ -196,9 +229,7 @@ TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
     add_gram_of_columns(pool, x.view(), -2, 40, sum.view());
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < d; ++j) {
-        double products = 0;
-        for (std::size_t r = 0; r < n; ++r) products += static_cast<double>(x(r, i)) * x(r, j);
-        ASSERT_NEAR(sum(i, j), start(i, j) - 2 * products, 2e-4);
+        ASSERT_NEAR(sum(i, j), start(i, j) - 2 * product_of_columns(x, i, j), 2e-4);
         ASSERT_EQ(sum(i, j), sum(j, i));
       }
     if (first.empty()) first = Matrix<double>::copy_of(sum.view());
@@ -293,6 +324,66 @@ TEST(Linalg, DependentRowsBecomeOrthonormalToo) {
 TEST(Linalg, ConversionsKeepEveryValue) {
   const auto a = random_matrix<float>(7, 9, 12);
   EXPECT_TRUE(same_bits(to_float(to_double(a.view()).view()), a));
+}
+
+TEST(Cholesky, AgreesWithTheUnblockedFactorForAnyNumberOfThreads) {
+  for (const std::size_t n : {1u, 60u, 127u, 128u, 129u, 256u, 411u})  // up to four panels
+    for (const std::size_t m : {1u, 70u}) {
+      const auto a = gram<double>(n, n / 2 + 1);
+      const auto b = random_matrix<double>(n, m, 6);
+      const auto expected = solution_by_definition(a, 0.7, b);
+      Matrix<double> first = Matrix<double>::copy_of(b.view());
+      ThreadPool caller(1);
+      Cholesky(Matrix<double>::copy_of(a.view()), 0.7).solve(caller, first.view());
+      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(first.data()[i], expected.data()[i], 1e-12) << n;
+      for (const unsigned threads : {2u, 5u}) {
+        ThreadPool pool(threads);
+        auto x = Matrix<double>::copy_of(b.view());
+        Cholesky(pool, Matrix<double>::copy_of(a.view()), 0.7).solve(pool, x.view());
+        EXPECT_TRUE(same_bits(first, x)) << n << ' ' << m << ' ' << threads;
+      }
+    }
+}
+
+TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
+  EXPECT_THROW(Cholesky(gram<double>(10, 10), -1000), Error);
+  EXPECT_THROW(Cholesky(Matrix<double>(3, 2, 0.0), 1), Error);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (const std::size_t n : {3u, 200u, 400u}) {
+      auto a = gram<double>(n, n);
+      a(n - 2, n - 1) = a(n - 1, n - 2) = bad;
+      EXPECT_THROW(Cholesky(std::move(a), 1), Error) << bad << ' ' << n;
+    }
+}
+
+TEST(Cholesky, NamesThePivotThatFails) {
+  ThreadPool pool(2);
+  auto a = gram<double>(400, 400);
+  a(300, 300) = -1;
+  const Error error = test::error_of([&] { Cholesky(pool, std::move(a), 0.1); }, ErrorCode::failure);
+  EXPECT_TRUE(test::contains(error.what(), "pivot 301"));
+}
+
+TEST(Cholesky, TheInverseIsSymmetricUndoesTheMatrixAndDoesNotDependOnThreads) {
+  for (const std::size_t n : {1u, 70u, 300u}) {
+    auto a = gram<float>(n, n);
+    for (std::size_t i = 0; i < n; ++i) a(i, i) += 1;
+    ThreadPool pool(1);
+    const Matrix<float> inverse = inverse_of_positive(pool, Matrix<float>::copy_of(a.view()));
+    Matrix<float> product(n, n);
+    multiply(pool, Trans::no, a.view(), Trans::no, inverse.view(), product.view());
+    for (std::size_t r = 0; r < n; ++r)
+      for (std::size_t c = 0; c < n; ++c) {
+        ASSERT_NEAR(product(r, c), r == c ? 1 : 0, 1e-5);
+        ASSERT_EQ(inverse(r, c), inverse(c, r));
+      }
+    for (const unsigned threads : {2u, 5u}) {
+      ThreadPool more(threads);
+      EXPECT_TRUE(same_bits(inverse, inverse_of_positive(more, Matrix<float>::copy_of(a.view()))));
+    }
+    a(n - 1, n - 1) = -1;
+    EXPECT_THROW(inverse_of_positive(pool, std::move(a)), Error);
+  }
 }
 
 }  // namespace parsnets

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/scratch_file.hpp"
-#include "parsnets/error.hpp"
+#include "expect.hpp"
 
 namespace parsnets {
 namespace {
@@ -11,15 +11,10 @@ namespace {
 TEST(MemoryLimit, SaysWhatIsNeededAndWhatToDo) {
   EXPECT_NO_THROW(require_memory(0, 1e18, "all", "nothing"));
   EXPECT_NO_THROW(require_memory(held_memory() + 200'000'000, 100e6, "a matrix", ""));
-  try {
-    require_memory(held_memory() + 50'000'000, 100e6, "a matrix", "use less");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    const std::string message = error.what();
-    EXPECT_NE(message.find("for a matrix"), std::string::npos) << message;
-    EXPECT_NE(message.find("use less"), std::string::npos) << message;
-  }
+  const Error error = test::error_of([] { require_memory(held_memory() + 50'000'000, 100e6, "a matrix", "use less"); },
+                                     ErrorCode::usage);
+  EXPECT_TRUE(test::contains(error.what(), "for a matrix"));
+  EXPECT_TRUE(test::contains(error.what(), "use less"));
 }
 
 TEST(MemoryLimit, PagesOfMappedFilesDoNotCount) {

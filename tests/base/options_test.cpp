@@ -4,9 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
-#include "parsnets/error.hpp"
-#include "temp_dir.hpp"
+#include "expect.hpp"
 
 namespace parsnets {
 
@@ -37,7 +35,6 @@ struct Sample {
 }  // namespace
 
 TEST(Options, PrintedConfigReadsBackToTheSameValues) {
-  test::TempDir dir;
   Sample a{7, 0.1234567890123, true, "a name", 512000000, Colour::blue}, b;
   b.table().read_config(a.table().to_config(), "c");
   EXPECT_EQ(a.table().to_json(), b.table().to_json());
@@ -45,18 +42,12 @@ TEST(Options, PrintedConfigReadsBackToTheSameValues) {
 }
 
 TEST(Options, EveryProblemOfAConfigFileIsReportedAtOnceWithItsLine) {
-  test::TempDir dir;
-  write_text_file(dir / "c", "k = 500\n# fine\nnope = 1\ncolour = green\nk\n");
   Sample s;
-  try {
-    s.table().read_config(read_text_file(dir / "c"), "c");
-    FAIL();
-  } catch (const Error& e) {
-    const std::string text = e.what();
-    for (const char* part : {":1: k: expected an integer from 1 to 200, found '500'", ":3: unknown option 'nope'",
-                             ":4: colour: expected one of: red, blue", ":5"})
-      EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
-  }
+  const Error error =
+      test::error_of([&] { s.table().read_config("k = 500\n# fine\nnope = 1\ncolour = green\nk\n", "c"); });
+  for (const char* part : {":1: k: expected an integer from 1 to 200, found '500'", ":3: unknown option 'nope'",
+                           ":4: colour: expected one of: red, blue", ":5"})
+    EXPECT_TRUE(test::contains(error.what(), part));
 }
 
 TEST(Options, ValuesOutOfRangeChangeNothing) {
@@ -119,12 +110,6 @@ TEST(Options, SizesTakeUnits) {
   EXPECT_FALSE(table.find("limit")->assign("1.5 GiB"));
   EXPECT_EQ(s.limit, 1610612736u);
   EXPECT_TRUE(table.find("limit")->assign("-1MB"));
-  std::uint64_t size = 5;
-  table.bytes_above_zero("size", size, "of something");
-  for (const char* zero : {"0", "0MB", "0.0001kB", "-1", ""}) EXPECT_TRUE(table.find("size")->assign(zero)) << zero;
-  EXPECT_EQ(size, 5u);
-  EXPECT_FALSE(table.find("size")->assign("1kB"));
-  EXPECT_EQ(size, 1000u);
   EXPECT_FALSE(table.find("limit")->assign("0"));
   EXPECT_EQ(format_bytes(96567296), "96.6 MB");
   EXPECT_EQ(format_bytes(999), "999 B");

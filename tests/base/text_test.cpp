@@ -4,6 +4,13 @@
 
 namespace parsnets {
 
+TEST(Text, IsSplitIntoOnePartMoreThanThereAreSeparators) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split_at("a,:b", ",:"), (Parts{"a", "", "b"}));
+  EXPECT_EQ(split_at("a,", ","), (Parts{"a", ""}));
+  EXPECT_EQ(split_at("", ","), (Parts{""}));
+}
+
 TEST(DidYouMean, NamesTheNearestForSlipsOfEveryKind) {
   const std::vector<std::string> names{"train", "eval", "explain", "lambda", "semantic-lambda", "refine-steps"};
   for (const char* word : {"trian", "tran", "traiin", "traim"})

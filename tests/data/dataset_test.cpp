@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/file.hpp"
-#include "base/rng.hpp"
+#include "base/linalg.hpp"
 #include "data/inspect.hpp"
 #include "data/split.hpp"
-#include "data/synth.hpp"
+#include "data/tiny_dataset.hpp"
 #include "formats/array_files.hpp"
-#include "formats/mat.hpp"
-#include "formats/npy.hpp"
-#include "parsnets/error.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -22,13 +18,7 @@ namespace parsnets {
 namespace {
 
 Dataset small_dataset() {
-  SynthOptions options;
-  options.classes = 12;
-  options.attributes = 7;
-  options.samples = 120;
-  options.dimensions = 9;
-  options.hidden = 8;
-  Dataset data = synthesize(options);
+  Dataset data = synthesize({.classes = 12, .attributes = 7, .samples = 120, .dimensions = 9, .hidden = 8});
   for (std::size_t i = 0; i < data.samples(); ++i) data.image_files.push_back("images/ü " + std::to_string(i) + ".jpg");
   data.class_names[0] = "grizzly, \"brown\" bear";
   return data;
@@ -98,38 +88,31 @@ TEST(Dataset, ClassesWithoutNamesAreNumberedAndThatIsSaid) {
   const Dataset data = small_dataset();
   test::TempDir dir;
   const auto& values = data.semantics.values;
-  Matrix<double> att(values.rows(), values.cols());
-  std::copy(values.values().begin(), values.values().end(), att.data());
-  std::vector<double> trainval{1, 2}, unseen{3, 4};
+  const Matrix<double> att = to_double(values.view());
+  const std::vector<double> trainval{1, 2}, unseen{3, 4};
   test::ArrayFile()
       .add("att", att.view())
       .add("trainval_loc", MatrixView<const double>(trainval.data(), 1, 2))
       .add("test_unseen_loc", MatrixView<const double>(unseen.data(), 1, 2))
       .write_mat(dir / "att_splits.mat", test::MatVersion::v5);
-  LoadOptions options;
-  options.require_features = false;
-  const Dataset loaded = load_dataset(dir.path(), options);
+  const Dataset loaded = test::load(dir.path(), {.require_features = false});
   EXPECT_EQ(loaded.class_names.size(), 12u);
   EXPECT_EQ(loaded.class_names.front(), "class_1");
   EXPECT_EQ(loaded.class_names.back(), "class_12");
   ASSERT_EQ(loaded.notes.size(), 1u);
-  EXPECT_NE(loaded.notes[0].find("allclasses_names"), std::string::npos);
-  const auto findings = inspect_dataset(loaded).findings;
-  EXPECT_TRUE(
-      std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.text == loaded.notes[0]; }));
+  EXPECT_TRUE(test::contains(loaded.notes[0], "allclasses_names"));
+  EXPECT_EQ(std::ranges::count(inspect_dataset(loaded).findings, loaded.notes[0], &Finding::text), 1);
 }
 
 TEST(Dataset, LabelsMayBeClassNames) {
   const Dataset data = small_dataset();
   test::TempDir dir;
   save_dataset(data, dir.path(), DataFormat::csv);
-  std::ofstream labels(dir / "labels.csv");
-  labels << "label\n";
-  for (const auto label : data.labels) {
-    const std::string& name = data.class_names[static_cast<std::size_t>(label)];
-    labels << (label == 0 ? "\"grizzly, \"\"brown\"\" bear\"" : name) << "\n";
-  }
-  labels.close();
+  std::string labels = "label\n";
+  for (const auto label : data.labels)
+    labels +=
+        (label == 0 ? "\"grizzly, \"\"brown\"\" bear\"" : data.class_names[static_cast<std::size_t>(label)]) + "\n";
+  write_text_file(dir / "labels.csv", labels);
   expect_equal(data, load_dataset(dir.path()));
 }
 
@@ -148,7 +131,7 @@ TEST(Dataset, ValidationClassesComeFromTheArchivesTextFileWhereTheSplitHasNone) 
     EXPECT_TRUE(c == seen[1] || c == seen[2]);
   }
   EXPECT_EQ(loaded.split.train.size() + loaded.split.val.size(), loaded.split.trainval.size());
-  EXPECT_NE(loaded.split.version.find("v2"), std::string::npos);
+  EXPECT_TRUE(test::contains(loaded.split.version, "v2"));
 }
 
 TEST(Dataset, TheDemoSetLoadsAndHasEightSeenAndTwoUnseenClasses) {
@@ -163,9 +146,7 @@ TEST(Dataset, TheDemoSetLoadsAndHasEightSeenAndTwoUnseenClasses) {
 TEST(Dataset, CubLoadsWithTheSizesOfTheProposedSplit) {
   const auto folder = test::shared_data("CUB");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  LoadOptions options;
-  options.features = "res50";
-  const Dataset cub = load_dataset(*folder, options);
+  const Dataset cub = test::load(*folder, {.features = "res50"});
   EXPECT_EQ(cub.samples(), 11788u);
   EXPECT_EQ(cub.features.cols(), 2048u);
   EXPECT_EQ(cub.semantics.values.cols(), 312u);
@@ -173,8 +154,7 @@ TEST(Dataset, CubLoadsWithTheSizesOfTheProposedSplit) {
   EXPECT_EQ(cub.unseen_classes().size(), 50u);
   EXPECT_EQ(cub.split.trainval.size(), 7057u);
   EXPECT_EQ(cub.split.version, "Proposed Split v1 of CUB");
-  options.semantics = "sent";
-  EXPECT_EQ(load_dataset(*folder, options).semantics.values.cols(), 1024u);
+  EXPECT_EQ(test::load(*folder, {.features = "res50", .semantics = "sent"}).semantics.values.cols(), 1024u);
 }
 
 TEST(Dataset, MissingMarksOfANormalisedTableAreFoundThroughTheOriginalOne) {

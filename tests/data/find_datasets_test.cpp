@@ -6,12 +6,9 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "data/synth.hpp"
 #include "data/tiny_dataset.hpp"
 #include "formats/array_files.hpp"
 #include "formats/npy.hpp"
-#include "parsnets/dataset.hpp"
-#include "parsnets/error.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -48,10 +45,8 @@ TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
     EXPECT_EQ(one.known_as, "");
     EXPECT_TRUE(one.notes.empty());
     EXPECT_TRUE(missing_files(one).empty());
-    LoadOptions load;
-    load.features = one.features.at(0);
-    load.semantics = one.semantics.at(0);
-    EXPECT_EQ(load_dataset(one.folder, load).labels, test::tiny_dataset().labels) << one.folder;
+    const Dataset loaded = test::load(one.folder, {.features = one.features.at(0), .semantics = one.semantics.at(0)});
+    EXPECT_EQ(loaded.labels, test::tiny_dataset().labels) << one.folder;
   }
   EXPECT_EQ(names_of(find_datasets(dir / "a/")), Names{"a"});
   EXPECT_THROW(find_datasets(dir / "nowhere"), Error);
@@ -90,11 +85,11 @@ TEST(FindDatasets, WhatIsMissingIsSaid) {
   Matrix<float> fewer(79, 4, 1.0f);
   write_npy(dir / "rows/features.npy", fewer.view());
   for (const auto& one : find_datasets(dir.path()))
-    EXPECT_NE(one.problem.find(one.name == "rows" ? "80 samples" : one.name), std::string::npos) << one.problem;
+    EXPECT_TRUE(test::contains(one.problem, one.name == "rows" ? "80 samples" : one.name));
 }
 
 TEST(FindDatasets, APublicSetWithoutFeaturesNamesTheFileThatItLacks) {
-  for (const char* name : {"APY", "AWA1", "AWA2", "SUN"}) {
+  for (const auto& [name, samples] : {std::pair("APY", 15339), {"AWA1", 30475}, {"AWA2", 37322}, {"SUN", 14340}}) {
     const auto folder = test::shared_data(name);
     if (!folder) GTEST_SKIP() << test::kNoSharedData;
     const FoundDataset found = find_datasets(*folder).at(0);
@@ -104,8 +99,8 @@ TEST(FindDatasets, APublicSetWithoutFeaturesNamesTheFileThatItLacks) {
     const auto missing = missing_files(found);
     ASSERT_EQ(missing.size(), 1u);
     EXPECT_EQ(missing[0].file, "res101.mat");
-    EXPECT_EQ(missing[0].contents, "features 2048 x " + std::to_string(known_set(name)->samples) + " and labels");
-    EXPECT_NE(missing[0].source.find("xlsa17.zip"), std::string::npos);
+    EXPECT_EQ(missing[0].contents, "features 2048 x " + std::to_string(samples) + " and labels");
+    EXPECT_TRUE(test::contains(missing[0].source, "xlsa17.zip"));
     EXPECT_EQ(missing[0].sha256, "");
   }
 }
@@ -115,23 +110,16 @@ TEST(FindDatasets, AnotherVersionOfAPublicFileIsNoted) {
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
   EXPECT_TRUE(find_datasets(*folder).at(0).notes.empty());
   EXPECT_EQ(find_datasets(*folder).at(0).problem, "");
-  LoadOptions load;
-  load.require_features = load.read_features = false;
   test::TempDir dir;
-  test::save_xlsa17(load_dataset(*folder, load), dir / "CUB");
+  test::save_xlsa17(test::load(*folder, {.require_features = false, .read_features = false}), dir / "CUB");
   const FoundDataset rewritten = find_datasets(dir.path()).at(0);
   EXPECT_EQ(rewritten.known_as, "CUB");
   ASSERT_EQ(rewritten.notes.size(), 1u);
-  EXPECT_NE(rewritten.notes[0].find("3e4080e79b4049fcbc41b648f1c45f54"), std::string::npos);
+  EXPECT_TRUE(test::contains(rewritten.notes[0], "3e4080e79b4049fcbc41b648f1c45f54"));
 }
 
 TEST(FindDatasets, FloIsToldByItsSizesAlone) {
-  SynthOptions synth;
-  synth.classes = 102;
-  synth.samples = 8189;
-  synth.dimensions = 2;
-  synth.hidden = 2;
-  Dataset data = synthesize(synth);
+  Dataset data = synthesize({.classes = 102, .samples = 8189, .dimensions = 2, .hidden = 2});
   data.generated = false;
   ASSERT_EQ(data.samples(), 8189u);
   test::TempDir dir;
@@ -154,52 +142,34 @@ TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
     if (!folder) GTEST_SKIP() << test::kNoSharedData;
     test::TempDir dir;
     std::filesystem::copy(*folder + "/att_splits.mat", dir / "att_splits.mat");
-    LoadOptions options;
-    options.require_features = false;
-    const Dataset data = load_dataset(dir.path(), options);
+    const Dataset data = test::load(dir.path(), {.require_features = false});
     EXPECT_EQ(data.known_as, name);
     EXPECT_EQ(data.split.proposed_of, name);
     EXPECT_EQ(data.split.version, std::string("Proposed Split v1 of ") + name);
   }
 }
 
-/// Small features for the classes and the split of SUN, written and read again.
-Dataset converted_sun(const std::filesystem::path& folder, bool generated) {
-  LoadOptions options;
-  options.require_features = false;
-  const Dataset sun = load_dataset(folder, options);
-  SynthOptions synth;
-  synth.dimensions = synth.hidden = 2;
-  Dataset data = synthesize(synth, &sun);
-  data.generated = generated;
-  test::TempDir dir;
-  save_dataset(data, dir.path(), DataFormat::npy);
-  return load_dataset(dir.path());
-}
-
-TEST(KnownSets, AreRecognisedAfterConversion) {
+TEST(KnownSets, AreRecognisedAfterConversionUnlessTheirFeaturesAreGenerated) {
   const auto folder = test::shared_data("SUN");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  const Dataset converted = converted_sun(*folder, false);
-  EXPECT_EQ(converted.known_as, "SUN");
-  EXPECT_EQ(converted.split.version, "Proposed Split v1 of SUN");
-}
-
-TEST(KnownSets, GeneratedFeaturesAreNoKnownSetWhateverTheLists) {
-  const auto folder = test::shared_data("SUN");
-  if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  const Dataset generated = converted_sun(*folder, true);
-  EXPECT_TRUE(generated.generated);
-  EXPECT_EQ(generated.known_as, "");
-  EXPECT_EQ(generated.split.proposed_of, "");
+  const Dataset sun = test::load(*folder, {.require_features = false});
+  Dataset data = synthesize({.dimensions = 2, .hidden = 2}, &sun);
+  for (const bool generated : {false, true}) {
+    data.generated = generated;
+    test::TempDir dir;
+    save_dataset(data, dir.path(), DataFormat::npy);
+    const Dataset loaded = load_dataset(dir.path());
+    EXPECT_EQ(loaded.generated, generated);
+    EXPECT_EQ(loaded.known_as, generated ? "" : "SUN");
+    EXPECT_EQ(loaded.split.proposed_of, generated ? "" : "SUN");
+    EXPECT_EQ(loaded.split.version, generated ? "" : "Proposed Split v1 of SUN");
+  }
 }
 
 TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
   const auto folder = test::shared_data("CUB");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  LoadOptions options;
-  options.require_features = false;
-  Dataset data = load_dataset(*folder, options);
+  Dataset data = test::load(*folder, {.require_features = false});
   data.split.version.clear();
   data.split.proposed_of.clear();
   std::swap(data.split.test_unseen[0], data.split.trainval[0]);
@@ -210,13 +180,8 @@ TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
 }
 
 TEST(KnownSets, AFolderIsNotKnownByItsName) {
-  SynthOptions synth;
-  synth.classes = 8;
-  synth.samples = 80;
-  synth.dimensions = 4;
-  synth.hidden = 4;
   test::TempDir dir;
-  save_dataset(synthesize(synth), dir / "CUB", DataFormat::npy);
+  save_dataset(test::tiny_dataset(), dir / "CUB", DataFormat::npy);
   const Dataset data = load_dataset(dir / "CUB");
   EXPECT_EQ(data.name, "CUB");
   EXPECT_EQ(data.known_as, "");

@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "base/file.hpp"
-#include "data/inspect.hpp"
-#include "data/synth.hpp"
+#include "data/tiny_dataset.hpp"
 #include "formats/array_files.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
-#include "parsnets/error.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {
@@ -50,22 +47,15 @@ TEST(Semantics, PoliciesFillOrRefuse) {
   EXPECT_EQ(mean.values(1, 0), 2.0f);
   EXPECT_EQ(mean.missing, 1u);
   EXPECT_EQ(complete_semantics(raw.view(), MissingPolicy::zero, "f", "att", classes, attributes).values(1, 0), 0.0f);
-  try {
-    complete_semantics(raw.view(), MissingPolicy::refuse, "f", "att", classes, attributes);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("class 'b', attribute 'p'"), std::string::npos) << e.what();
-  }
+  const auto refused =
+      test::error_of([&] { complete_semantics(raw.view(), MissingPolicy::refuse, "f", "att", classes, attributes); });
+  EXPECT_TRUE(test::contains(refused.what(), "class 'b', attribute 'p'"));
 }
 
 TEST(Semantics, AnAttributeNoClassHasAndInfinitiesAreRefused) {
   const std::vector<std::string> classes{"a", "b"}, attributes{"p"};
-  EXPECT_THROW(
-      complete_semantics(table({kNan, kNan}, 1).view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes),
-      Error);
-  EXPECT_THROW(complete_semantics(table({1, std::numeric_limits<double>::infinity()}, 1).view(),
-                                  MissingPolicy::attribute_mean, "f", "att", classes, attributes),
-               Error);
+  for (const auto& raw : {table({kNan, kNan}, 1), table({1, std::numeric_limits<double>::infinity()}, 1)})
+    EXPECT_THROW(complete_semantics(raw.view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes), Error);
 }
 
 namespace {
@@ -74,13 +64,7 @@ using Names = std::vector<std::string>;
 
 /// A data set of two tables, of 3 named and 4 nameless columns.
 Dataset two_tables() {
-  SynthOptions options;
-  options.classes = 8;
-  options.attributes = 7;
-  options.samples = 80;
-  options.dimensions = 5;
-  options.hidden = 8;
-  Dataset data = synthesize(options);
+  Dataset data = synthesize({.classes = 8, .attributes = 7, .samples = 80, .dimensions = 5, .hidden = 8});
   data.semantics.name = "att,sent";
   data.semantics.tables = {{"att", 3}, {"sent", 4}};
   data.semantics.attribute_names = {"size", "colour", "tail", "sent 1", "sent 2", "sent 3", "sent 4"};
@@ -92,29 +76,17 @@ void expect_same_semantics(const Semantics& a, const Semantics& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_TRUE(std::ranges::equal(a.values.values(), b.values.values()));
   EXPECT_EQ(a.attribute_names, b.attribute_names);
-  ASSERT_EQ(a.tables.size(), b.tables.size());
-  for (std::size_t t = 0; t < a.tables.size(); ++t) {
-    EXPECT_EQ(a.tables[t].first, b.tables[t].first);
-    EXPECT_EQ(a.tables[t].second, b.tables[t].second);
-  }
+  EXPECT_EQ(a.tables, b.tables);
 }
 
 Dataset load(const std::filesystem::path& folder, const std::string& semantics) {
-  LoadOptions options;
-  options.semantics = semantics;
-  return load_dataset(folder, options);
+  return test::load(folder, {.semantics = semantics});
 }
 
-std::string refusal(const std::filesystem::path& folder, const std::string& semantics) {
-  try {
-    load(folder, semantics);
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "";
+std::string refusal(const std::filesystem::path& folder, const std::string& semantics,
+                    ErrorCode code = ErrorCode::bad_input) {
+  return test::error_of([&] { load(folder, semantics); }, code).message();
 }
-
-void write_text(const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; }
 
 }  // namespace
 
@@ -127,7 +99,6 @@ TEST(SemanticTables, EveryFormatReadsBackToTheSameTables) {
     const Dataset loaded = load(dir.path(), "att,sent");
     expect_same_semantics(data.semantics, loaded.semantics);
     EXPECT_EQ(loaded.split.trainval, data.split.trainval);
-    EXPECT_EQ(inspect_dataset(loaded).attributes, 7u);
     const Dataset other_way = load(dir.path(), "sent,att");
     EXPECT_EQ(other_way.semantics.values(2, 0), data.semantics.values(2, 3));
     EXPECT_EQ(other_way.semantics.tables[1].second, 3u);
@@ -193,9 +164,9 @@ TEST(SemanticTables, TablesOfOtherClassesAreRefused) {
     const char* file = format == "npy" ? "sent.csv" : "sent_splits.mat";
     std::filesystem::copy_file(renamed / file, dir / file, std::filesystem::copy_options::overwrite_existing);
     const std::string message = refusal(dir.path(), "att,sent");
-    EXPECT_NE(message.find(file), std::string::npos) << message;
-    EXPECT_NE(message.find("none named 'class006'"), std::string::npos) << message;
-    EXPECT_NE(refusal(dir.path(), "att,word2vec").find("word2vec"), std::string::npos);
+    EXPECT_TRUE(test::contains(message, file));
+    EXPECT_TRUE(test::contains(message, "none named 'class006'"));
+    EXPECT_TRUE(test::contains(refusal(dir.path(), "att,word2vec"), "word2vec"));
   }
 }
 
@@ -205,13 +176,13 @@ TEST(SemanticTables, ListsOfNamesAreChecked) {
   for (const char* bad : {"att,", ",att", "att,,sent", "att,att"}) EXPECT_THROW(split_table_names(bad), Error) << bad;
   test::TempDir dir;
   save_dataset(two_tables(), dir.path(), DataFormat::npy);
-  EXPECT_NE(refusal(dir.path(), "att,attributes").find("attributes.csv twice"), std::string::npos);
-  write_text(dir / "bad.csv", "class\na\n");
-  EXPECT_NE(refusal(dir.path(), "att,bad").find("at least one attribute"), std::string::npos);
+  EXPECT_TRUE(test::contains(refusal(dir.path(), "att,attributes", ErrorCode::usage), "attributes.csv twice"));
+  write_text_file(dir / "bad.csv", "class\na\n");
+  EXPECT_TRUE(test::contains(refusal(dir.path(), "att,bad"), "at least one attribute"));
   std::filesystem::remove(dir / "attributes.csv");
   Matrix<float> numbers(8, 2, 1.0f);
   write_npy(dir / "more.npy", numbers.view());
-  EXPECT_NE(refusal(dir.path(), "more").find("a table that names the classes"), std::string::npos);
+  EXPECT_TRUE(test::contains(refusal(dir.path(), "more"), "a table that names the classes"));
   EXPECT_EQ(load(dir.path(), "more,sent").class_names.size(), 8u);
 }
 
@@ -220,24 +191,16 @@ TEST(ClassTableFile, MistakesAreNamedByTheirLine) {
   const auto place_of = [&](const std::string& text) {
     write_text_file(dir / "t.csv", text);
     Dataset data;
-    try {
-      read_class_table(dir / "t.csv", "t", MissingPolicy::refuse, data, nullptr);
-    } catch (const Error& error) {
-      return error.parts().file.substr(dir.path().string().size() + 1);
-    }
-    return std::string("no error");
+    const Error error =
+        test::error_of([&] { read_class_table(dir / "t.csv", "t", MissingPolicy::refuse, data, nullptr); });
+    return error.parts().file.substr(dir.path().string().size() + 1);
   };
-  EXPECT_EQ(place_of("class,a\nfox,1\nowl,x\n"), "t.csv:3");
-  EXPECT_EQ(place_of("class,a\nfox,1\nfox,2\n"), "t.csv:3");
-  EXPECT_EQ(place_of("class,a\nfox,1\n,2\n"), "t.csv:3");
+  for (const char* last : {"owl,x", "fox,2", ",2"})
+    EXPECT_EQ(place_of(std::string("class,a\nfox,1\n") + last + "\n"), "t.csv:3") << last;
   EXPECT_EQ(place_of("class,a\n\"red\nfox\",1\nowl,x\n"), "t.csv:4");  // a name over two lines
-  EXPECT_EQ(place_of("class,a\nfox,1\nowl,2\n"), "no error");
 }
 
 namespace {
-
-namespace fs = std::filesystem;
-using Names = std::vector<std::string>;
 
 struct Read {
   Semantics semantics;
@@ -250,16 +213,6 @@ Read read(const std::string& text, const Names& classes) {
   Read out;
   out.semantics = read_word_table(dir / "w.txt", classes, out.notes, nullptr);
   return out;
-}
-
-std::string table_refusal(const std::string& text, const Names& classes) {
-  try {
-    read(text, classes);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.message();
-  }
-  return "";
 }
 
 }  // namespace
@@ -284,9 +237,7 @@ TEST(WordTable, AClassIsItsNameOrTheMeanOfItsWords) {
   for (std::size_t c = 0; c < 8; ++c)
     for (std::size_t j = 0; j < 2; ++j) EXPECT_FLOAT_EQ(semantics.values(c, j), expected[c][j]) << classes[c];
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("lacks 1 words, which are left out of the means: 'cub' of 'polar bear cub'"),
-            std::string::npos)
-      << notes[0];
+  EXPECT_TRUE(test::contains(notes[0], "lacks 1 words, which are left out of the means: 'cub' of 'polar bear cub'"));
 }
 
 TEST(WordTable, TheFormatsOfGloveAndWord2vecAreRead) {
@@ -314,25 +265,25 @@ TEST(WordTable, LongTablesAreReadInPieces) {
 }
 
 TEST(WordTable, WhatIsMissingOrMalformedIsNamed) {
-  const std::string missing = table_refusal("fox 1 2\n", {"fox", "red_panda", "owl"});
-  EXPECT_NE(missing.find("none of 'red_panda', 'owl'"), std::string::npos) << missing;
-  EXPECT_NE(table_refusal("fox 1 2\nowl 1\n", {"fox", "owl"}).find("w.txt:2"), std::string::npos);
-  EXPECT_NE(table_refusal("fox 1 2\nowl 1 x\n", {"fox", "owl"}).find("'x'"), std::string::npos);
-  const std::string nan = table_refusal("fox 1 2\nowl 1 nan\n", {"fox", "owl"});
-  EXPECT_NE(nan.find("w.txt:2: vector of 'owl': expected a finite number, found 'nan'"), std::string::npos) << nan;
-  EXPECT_NE(table_refusal("fox 1 2\nowl nan 1\n", {"fox", "owl"}).find("w.txt:2"), std::string::npos);
-  EXPECT_EQ(table_refusal("fox 1 2\nowl na 1 2\nowl 3 4\n", {"fox", "owl"}), "");  // "owl na" is an entry of two words
-  EXPECT_NE(table_refusal("fox\n", {"fox"}).find("a word and its vector"), std::string::npos);
+  const struct {
+    const char* text;
+    Names classes;
+    const char* message;
+  } cases[] = {
+      {"fox 1 2\n", {"fox", "red_panda", "owl"}, "none of 'red_panda', 'owl'"},
+      {"fox 1 2\nowl 1\n", {"fox", "owl"}, "w.txt:2"},
+      {"fox 1 2\nowl 1 x\n", {"fox", "owl"}, "'x'"},
+      {"fox 1 2\nowl 1 nan\n", {"fox", "owl"}, "w.txt:2: vector of 'owl': expected a finite number, found 'nan'"},
+      {"fox 1 2\nowl nan 1\n", {"fox", "owl"}, "w.txt:2"},
+      {"fox\n", {"fox"}, "a word and its vector"},
+  };
+  for (const auto& [text, classes, message] : cases)
+    EXPECT_TRUE(test::contains(test::error_of([&] { read(text, classes); }).message(), message)) << text;
+  EXPECT_NO_THROW(read("fox 1 2\nowl na 1 2\nowl 3 4\n", {"fox", "owl"}));  // "owl na" is an entry of two words
 }
 
 TEST(WordTable, TablesByPathJoinThoseOfEitherKindOfFolder) {
-  SynthOptions synth;
-  synth.classes = 8;
-  synth.samples = 80;
-  synth.dimensions = 4;
-  synth.hidden = 4;
-  synth.attributes = 3;
-  const Dataset data = synthesize(synth);
+  const Dataset data = synthesize({.classes = 8, .attributes = 3, .samples = 80, .dimensions = 4, .hidden = 4});
   test::TempDir elsewhere;
   std::string words, table = "class,x\n";
   Matrix<float> numbers(8, 2);
@@ -349,37 +300,32 @@ TEST(WordTable, TablesByPathJoinThoseOfEitherKindOfFolder) {
     SCOPED_TRACE(format);
     test::TempDir dir;
     test::save_as(data, dir.path(), format);
-    LoadOptions options;
     for (const char* name : {"w2v.txt", "glove.vec", "table.csv", "numbers.npy"}) {
-      options.semantics = elsewhere / name;
-      const Dataset one = load_dataset(dir.path(), options);
+      const Dataset one = load(dir.path(), elsewhere / name);
       EXPECT_EQ(one.semantics.name, name);
       EXPECT_EQ(one.class_names, data.class_names);
-      EXPECT_EQ(one.chosen.semantics, options.semantics);
+      EXPECT_EQ(one.chosen.semantics, elsewhere / name);
       EXPECT_EQ(one.split.trainval, data.split.trainval);
       for (std::size_t c = 0; c < 8; ++c)
         EXPECT_EQ(one.semantics.values(c, one.semantics.values.cols() - 1), static_cast<float>(c)) << name;
     }
-    options.semantics = "att," + (elsewhere / "w2v.txt").string() + "," + (elsewhere / "table.csv").string();
-    const Dataset mixed = load_dataset(dir.path(), options);
+    const std::string three = "att," + (elsewhere / "w2v.txt").string() + "," + (elsewhere / "table.csv").string();
+    const Dataset mixed = load(dir.path(), three);
     EXPECT_EQ(mixed.semantics.name, "att,w2v,table");
     ASSERT_EQ(mixed.semantics.values.cols(), 6u);
     EXPECT_EQ(mixed.semantics.values(5, 0), data.semantics.values(5, 0));
     EXPECT_EQ(mixed.semantics.values(5, 4), 5.0f);
     EXPECT_EQ(mixed.semantics.values(5, 5), 5.0f);
-    EXPECT_EQ(mixed.chosen.semantics, options.semantics);
+    EXPECT_EQ(mixed.chosen.semantics, three);
 
     // In the folder a name does, with its ending.
-    fs::copy(elsewhere / "w2v.txt", dir / "w2v.txt");
-    options.semantics = "w2v.txt,att";
-    EXPECT_EQ(load_dataset(dir.path(), options).semantics.name, "w2v,att");
-    EXPECT_EQ(load_dataset(dir.path(), options).chosen.semantics, "w2v.txt,att");
-    for (const std::string& bad : {(elsewhere / "none.txt").string(), std::string("none.npy")}) {
-      options.semantics = "att," + bad;
-      EXPECT_THROW(load_dataset(dir.path(), options), Error);
-    }
-    options.semantics = "w2v.txt," + (elsewhere / "w2v.txt").string();  // both would be called w2v
-    EXPECT_THROW(load_dataset(dir.path(), options), Error);
+    std::filesystem::copy(elsewhere / "w2v.txt", dir / "w2v.txt");
+    const Dataset named = load(dir.path(), "w2v.txt,att");
+    EXPECT_EQ(named.semantics.name, "w2v,att");
+    EXPECT_EQ(named.chosen.semantics, "w2v.txt,att");
+    for (const std::string& bad : {"att," + (elsewhere / "none.txt").string(), std::string("att,none.npy"),
+                                   "w2v.txt," + (elsewhere / "w2v.txt").string()})  // both would be called w2v
+      EXPECT_THROW(load(dir.path(), bad), Error) << bad;
   }
 }
 

@@ -2,20 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <set>
-
+#include "base/row_blocks.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
 namespace {
-
-std::set<std::int32_t> classes_of(const std::vector<std::int32_t>& samples, const std::vector<std::int32_t>& labels) {
-  std::set<std::int32_t> classes;
-  for (const auto s : samples) classes.insert(labels[static_cast<std::size_t>(s)]);
-  return classes;
-}
 
 std::vector<std::int32_t> balanced_labels(int classes, int each) {
   std::vector<std::int32_t> labels;
@@ -40,9 +32,8 @@ TEST(Split, TellsOneBasedFromZeroBased) {
 
 TEST(Split, RefusesMixedBasesRepeatsAndIndicesOutOfRange) {
   EXPECT_THROW(split_from_lists({{0, 1}, {2}, {4}, {}, {}}, 4, "f"), Error);
-  EXPECT_THROW(split_from_lists({{1, 1}, {}, {3}, {}, {}}, 4, "f"), Error);
-  EXPECT_THROW(split_from_lists({{1, 5}, {}, {3}, {}, {}}, 4, "f"), Error);
-  EXPECT_THROW(split_from_lists({{-1}, {}, {3}, {}, {}}, 4, "f"), Error);
+  for (const std::vector<std::int64_t>& trainval : {std::vector<std::int64_t>{1, 1}, {1, 5}, {-1}})
+    EXPECT_THROW(split_from_lists({trainval, {}, {3}, {}, {}}, 4, "f"), Error);
 }
 
 TEST(Split, ValidationListsLoseTheirTestSamples) {
@@ -57,10 +48,10 @@ TEST(Split, ValidationIsRebuiltFromClassesWhereTheFileHasNone) {
   ClassSplit classes{{8, 9}, {}, {0, 1, 2}};
   Split split = split_from_classes(classes, labels);
   derive_validation(split, labels, {}, 3);
-  const auto train = classes_of(split.train, labels), val = classes_of(split.val, labels);
+  const auto train = distinct_labels(split.train, labels), val = distinct_labels(split.val, labels);
   EXPECT_EQ(val.size(), 2u);
   EXPECT_EQ(train.size(), 6u);
-  for (const auto c : val) EXPECT_FALSE(train.contains(c));
+  EXPECT_TRUE(intersection(train, val).empty());
   EXPECT_EQ(split.train.size() + split.val.size(), split.trainval.size());
   Split again = split_from_classes(classes, labels);
   derive_validation(again, labels, {}, 3);
@@ -77,9 +68,9 @@ TEST(Split, MadeSplitsAreDisjointSeededAndComplete) {
   EXPECT_EQ(made.test_seen.size(), 32u);
   Split split = split_from_classes(made, labels);
   EXPECT_EQ(split.trainval.size() + split.test_seen.size() + split.test_unseen.size(), labels.size());
-  const auto seen = classes_of(split.trainval, labels);
-  for (const auto c : made.unseen_classes) EXPECT_FALSE(seen.contains(c));
-  for (const auto c : made.val_classes) EXPECT_TRUE(seen.contains(c));
+  const auto seen = distinct_labels(split.trainval, labels);
+  EXPECT_TRUE(intersection(made.unseen_classes, seen).empty());
+  EXPECT_EQ(intersection(made.val_classes, seen), made.val_classes);
   EXPECT_EQ(make_class_split(labels, 20, options).test_seen, made.test_seen);
   options.seed = 6;
   EXPECT_NE(make_class_split(labels, 20, options).unseen_classes, made.unseen_classes);

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "base/file.hpp"
-#include "parsnets/error.hpp"
+#include "base/random_matrix.hpp"
+#include "data/tiny_dataset.hpp"
+#include "same_bytes.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -14,26 +15,16 @@ namespace parsnets {
 
 namespace {
 
-SynthOptions small_synth() {
-  SynthOptions options;
-  options.classes = 10;
-  options.attributes = 12;
-  options.samples = 700;
-  options.dimensions = 64;
-  options.hidden = 32;
-  return options;
-}
+SynthOptions small_synth() { return {.classes = 10, .attributes = 12, .samples = 700, .dimensions = 64, .hidden = 32}; }
 
 /// Share of test-unseen samples whose nearest class mean (of all unseen samples) is their own.
 double nearest_mean_accuracy(const Dataset& data) {
   const auto classes = data.unseen_classes();
   Matrix<double> means(classes.size(), data.features.cols(), 0.0);
   std::vector<double> counts(classes.size(), 0);
-  const auto position = [&](std::int32_t label) {
-    return static_cast<std::size_t>(std::find(classes.begin(), classes.end(), label) - classes.begin());
-  };
   for (const auto s : data.split.test_unseen) {
-    const auto c = position(data.labels[static_cast<std::size_t>(s)]);
+    const auto c = static_cast<std::size_t>(std::ranges::find(classes, data.labels[static_cast<std::size_t>(s)]) -
+                                            classes.begin());
     ++counts[c];
     for (std::size_t j = 0; j < means.cols(); ++j) means(c, j) += data.features(static_cast<std::size_t>(s), j);
   }
@@ -64,21 +55,17 @@ TEST(Synth, WritesTheSameFilesWithoutHoldingTheFeatures) {
     const Dataset rest = synthesize_to(streamed.path(), format, options);
     EXPECT_TRUE(rest.features.empty());
     EXPECT_EQ(rest.samples(), 9000u);
-    for (const auto& entry : std::filesystem::directory_iterator(held.path())) {
-      const auto name = entry.path().filename();
-      EXPECT_TRUE(read_text_file(held / name.string(), 1u << 30) == read_text_file(streamed / name.string(), 1u << 30))
-          << name;
-    }
+    for (const auto& entry : std::filesystem::directory_iterator(held.path()))
+      EXPECT_TRUE(test::same_file_bytes(entry.path(), streamed.path() / entry.path().filename()));
   }
 }
 
 TEST(Synth, TheSameSeedGivesTheSameDataForAnyNumberOfThreads) {
-  const Dataset a = synthesize(small_synth(), nullptr, 1), b = synthesize(small_synth(), nullptr, 2);
-  ASSERT_EQ(a.features.size(), b.features.size());
-  EXPECT_EQ(std::memcmp(a.features.data(), b.features.data(), a.features.size() * sizeof(float)), 0);
+  const Dataset a = synthesize(small_synth(), nullptr, 1);
+  EXPECT_TRUE(test::same_bits(a.features, synthesize(small_synth(), nullptr, 2).features));
   SynthOptions other = small_synth();
   other.seed = 2;
-  EXPECT_NE(std::memcmp(a.features.data(), synthesize(other).features.data(), a.features.size() * sizeof(float)), 0);
+  EXPECT_FALSE(test::same_bits(a.features, synthesize(other).features));
 }
 
 TEST(Synth, FeaturesAreNonNegativeAndFinite) {
@@ -97,14 +84,8 @@ TEST(Synth, NoiseMakesTheClassesHarderToTell) {
 TEST(Synth, AGivenSplitDecidesTheSizes) {
   const auto folder = test::shared_data("AWA2");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  LoadOptions load;
-  load.require_features = false;
-  const Dataset given = load_dataset(*folder, load);
-  SynthOptions options;
-  options.dimensions = 4;
-  options.hidden = 4;
-  options.unseen = 10;
-  const Dataset data = synthesize(options, &given);
+  const Dataset given = test::load(*folder, {.require_features = false});
+  const Dataset data = synthesize({.dimensions = 4, .unseen = 10, .hidden = 4}, &given);
   EXPECT_EQ(data.samples(), 37322u);
   EXPECT_EQ(data.seen_classes().size(), 40u);
   EXPECT_EQ(data.unseen_classes().size(), 10u);

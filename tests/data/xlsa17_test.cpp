@@ -2,18 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/file.hpp"
+#include "base/random_matrix.hpp"
 #include "data/sample_files.hpp"
 #include "data/tiny_dataset.hpp"
 #include "formats/array_files.hpp"
 #include "formats/csv.hpp"
-#include "formats/mat.hpp"
 #include "formats/npy.hpp"
-#include "parsnets/dataset.hpp"
-#include "parsnets/error.hpp"
 #include "shared_data.hpp"
 #include "temp_dir.hpp"
 
@@ -39,29 +36,23 @@ Matrix<float> doubled(const Matrix<float>& features) {
 }
 
 Dataset load_xlsa17(const fs::path& folder, const std::string& features, bool values = true) {
-  LoadOptions options;
-  options.features = features;
-  options.read_features = values;
-  return load_dataset(folder, options);
+  return test::load(folder, {.features = features, .read_features = values});
 }
 
-std::string xlsa17_refusal(const fs::path& folder, const std::string& features) {
-  try {
-    load_xlsa17(folder, features);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.message();
-  }
-  return "";
+void expect_refusal(const fs::path& folder, const std::string& features, const std::string& part) {
+  EXPECT_TRUE(test::contains(test::refusal(folder, {.features = features}), part));
+}
+
+/// Without res.mat, but with features as clip.npy.
+void save_without_mat(const Dataset& data, const fs::path& folder) {
+  test::save_xlsa17(data, folder);
+  fs::remove(folder / "res.mat");
+  write_npy(folder / "clip.npy", data.features.view());
 }
 
 std::vector<std::int32_t> one_based(std::vector<std::int32_t> labels) {
   for (auto& label : labels) ++label;
   return labels;
-}
-
-bool same_values(const Matrix<float>& a, const Matrix<float>& b) {
-  return a.rows() == b.rows() && std::ranges::equal(a.values(), b.values());
 }
 
 }  // namespace
@@ -79,13 +70,13 @@ TEST(Xlsa17, OwnFeaturesTakeTheLabelsOfAMatWithAsManySamples) {
     if (file.extension() == ".npz") test::ArrayFile().add("features", clip.view()).write_npz(file);
     for (const std::string& name : {std::string("clip"), file.filename().string(), file.string()}) {
       const Dataset loaded = load_xlsa17(dir.path(), name);
-      EXPECT_TRUE(same_values(loaded.features, clip));
+      EXPECT_TRUE(test::same_bits(loaded.features, clip));
       EXPECT_EQ(loaded.labels, data.labels);
       EXPECT_EQ(loaded.image_files, data.image_files);
       EXPECT_EQ(loaded.split.trainval, data.split.trainval);
       EXPECT_EQ(loaded.features_name, file.filename().string());
       ASSERT_EQ(loaded.notes.size(), 1u);
-      EXPECT_NE(loaded.notes[0].find("those of res.mat"), std::string::npos) << loaded.notes[0];
+      EXPECT_TRUE(test::contains(loaded.notes[0], "those of res.mat"));
     }
     const Dataset described = load_xlsa17(dir.path(), "clip", false);
     EXPECT_EQ(described.labels, data.labels);
@@ -95,17 +86,15 @@ TEST(Xlsa17, OwnFeaturesTakeTheLabelsOfAMatWithAsManySamples) {
       EXPECT_EQ(rows->next(80)(79, 3), clip(79, 3));
     }
     EXPECT_EQ(load_xlsa17(dir.path(), "").features_name, "res");  // the only .mat, as without the other file
-    EXPECT_NE(xlsa17_refusal(dir.path(), "vgg").find("'clip', 'res'"), std::string::npos);
+    expect_refusal(dir.path(), "vgg", "'clip', 'res'");
   }
 }
 
 TEST(Xlsa17, LabelsComeFromAFileOrFromTheNpz) {
   const Dataset data = small_xlsa17();
   test::TempDir dir;
-  test::save_xlsa17(data, dir.path());
-  fs::remove(dir / "res.mat");
-  write_npy(dir / "clip.npy", data.features.view());
-  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("labels.npy"), std::string::npos);
+  save_without_mat(data, dir.path());
+  expect_refusal(dir.path(), "clip", "labels.npy");
 
   write_npy(dir / "labels.npy", data.labels);
   EXPECT_EQ(load_xlsa17(dir.path(), "").labels, data.labels);  // the only features
@@ -114,7 +103,7 @@ TEST(Xlsa17, LabelsComeFromAFileOrFromTheNpz) {
   auto mixed = one_based(data.labels);
   mixed[0] = 0;
   write_npy(dir / "labels.npy", mixed);
-  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("from 0 to 7"), std::string::npos);
+  expect_refusal(dir.path(), "clip", "from 0 to 7");
   fs::remove(dir / "labels.npy");
 
   CsvTable names{{}, {}};
@@ -123,7 +112,7 @@ TEST(Xlsa17, LabelsComeFromAFileOrFromTheNpz) {
   EXPECT_EQ(load_xlsa17(dir.path(), "clip").labels, data.labels);
   names.rows.pop_back();
   write_csv(dir / "labels.csv", names);
-  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("79"), std::string::npos);
+  expect_refusal(dir.path(), "clip", "79");
   fs::remove(dir / "labels.csv");
 
   test::ArrayFile().add("features", data.features.view()).add("labels", data.labels).write_npz(dir / "own.npz");
@@ -133,16 +122,13 @@ TEST(Xlsa17, LabelsComeFromAFileOrFromTheNpz) {
 TEST(Xlsa17, ABaseOfLabelsThatNothingTellsIsSaid) {
   Dataset data = small_xlsa17();
   test::TempDir dir;
-  test::save_xlsa17(data, dir.path());
-  fs::remove(dir / "res.mat");
-  write_npy(dir / "clip.npy", data.features.view());
+  save_without_mat(data, dir.path());
   for (auto& label : data.labels) label = label == 0 ? 1 : label;
   write_npy(dir / "labels.npy", data.labels);
-  LoadOptions options;
-  const Dataset loaded = load_dataset(dir.path(), options);
+  const Dataset loaded = load_dataset(dir.path());
   EXPECT_EQ(loaded.labels, data.labels);
   ASSERT_EQ(loaded.notes.size(), 1u);
-  EXPECT_NE(loaded.notes[0].find("count from 0"), std::string::npos);
+  EXPECT_TRUE(test::contains(loaded.notes[0], "count from 0"));
 }
 
 TEST(Xlsa17, MatFilesThatDisagreeOnLabelsGiveNone) {
@@ -153,18 +139,16 @@ TEST(Xlsa17, MatFilesThatDisagreeOnLabelsGiveNone) {
   data.features_name = "vgg";
   test::save_xlsa17(data, dir.path());
   write_npy(dir / "clip.npy", data.features.view());
-  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("different labels"), std::string::npos);
+  expect_refusal(dir.path(), "clip", "different labels");
   const Matrix<float> fewer(79, 4, 1.0f);
   write_npy(dir / "clip.npy", fewer.view());
-  EXPECT_NE(xlsa17_refusal(dir.path(), "clip").find("79 samples"), std::string::npos);
+  expect_refusal(dir.path(), "clip", "79 samples");
 }
 
 TEST(Xlsa17, FilesOfClassesAreNotTakenForFeatures) {
   const Dataset data = small_xlsa17();
   test::TempDir dir;
-  test::save_xlsa17(data, dir.path());
-  fs::remove(dir / "res.mat");
-  write_npy(dir / "clip.npy", data.features.view());
+  save_without_mat(data, dir.path());
   write_npy(dir / "labels.npy", data.labels);
   write_npy(dir / "words.npy", data.semantics.values.view());  // one row per class
   write_text_file(dir / "more.csv", "class,a\nx,1\n");
@@ -180,8 +164,8 @@ TEST(Xlsa17, CubWithItsFeaturesAsNpyIsTheSameDataSet) {
   write_npy(dir / "res50.npy", cub.features.view());
   write_npy(dir / "labels.npy", cub.labels);
   const Dataset copy = load_xlsa17(dir.path(), "");
-  EXPECT_TRUE(same_values(copy.features, cub.features));
-  EXPECT_TRUE(same_values(copy.semantics.values, cub.semantics.values));
+  EXPECT_TRUE(test::same_bits(copy.features, cub.features));
+  EXPECT_TRUE(test::same_bits(copy.semantics.values, cub.semantics.values));
   EXPECT_EQ(copy.labels, cub.labels);
   EXPECT_EQ(copy.known_as, "CUB");
   EXPECT_EQ(copy.split.version, cub.split.version);

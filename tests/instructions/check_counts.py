@@ -26,15 +26,12 @@ def own_instructions(path, program):
         for line in dump:
             if line.startswith("desc: Trigger: "):
                 description = line.rsplit(": ", 1)[1].strip()
-            elif line.startswith("ob="):
-                number, name = re.match(r"ob=\((\d+)\)(?: (.*))?", line).groups()
+            elif line.startswith(("ob=", "cob=")):  # names may be introduced by either
+                number, name = re.match(r"c?ob=\((\d+)\)(?: (.*))?", line).groups()
                 if name:
                     names[number] = name
-                mine = os.path.realpath(names[number]) == program
-            elif line.startswith("cob="):  # names may be introduced here, too
-                number, name = re.match(r"cob=\((\d+)\)(?: (.*))?", line).groups()
-                if name:
-                    names[number] = name
+                if line.startswith("ob="):
+                    mine = os.path.realpath(names[number]) == program
             elif line.startswith("calls="):
                 inclusive = True  # the next line is the cost of the call, counted elsewhere
             elif line[0] in "0123456789+-*":

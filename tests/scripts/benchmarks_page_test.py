@@ -1,15 +1,9 @@
 """scripts/benchmarks_page.py: what is missing or not reached is said, and goals are decided by the figures."""
 
-import importlib.util
-import sys
 import unittest
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmarks_page.py"
-sys.path.insert(0, str(SCRIPT.parent))
-spec = importlib.util.spec_from_file_location("benchmarks_page", str(SCRIPT))
-page = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(page)
+import script_case  # noqa: F401 - where scripts are imported from
+import benchmarks_page as page
 
 
 def training(name, threads_ratio, gemm_ratio, seconds=3.0, above=2e8):

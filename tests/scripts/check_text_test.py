@@ -1,35 +1,22 @@
 """scripts/check_text.py on a small tree without git: what is wrong is found and named, the rest is left alone."""
 
-import shutil
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_text.py"
+from script_case import SCRIPTS, FolderCase, run
 
 
-class CheckText(unittest.TestCase):
+class CheckText(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        (self.root / "scripts").mkdir()
-        shutil.copy(str(SCRIPT), str(self.root / "scripts"))
-
-    def put(self, name, text):
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
+        super().setUp()
+        self.put("scripts/check_text.py", (SCRIPTS / "check_text.py").read_text())
 
     def run_script(self, *arguments):
-        return subprocess.run([sys.executable, str(self.root / "scripts/check_text.py"), *arguments],
-                              stdout=subprocess.PIPE, universal_newlines=True)
+        return run(self.root / "scripts/check_text.py", *arguments)
 
     def findings(self, check):
-        run = self.run_script(check)
-        self.assertEqual(run.returncode, 1 if run.stdout else 0)
-        return run.stdout.splitlines()
+        done = self.run_script(check)
+        self.assertEqual(done.returncode, 1 if done.stdout else 0)
+        return done.stdout.splitlines()
 
     def test_blanks_tabs_and_open_last_lines_are_named(self):
         self.put("a.txt", "one \ntwo\n")

@@ -6,22 +6,18 @@ import importlib.util
 import io
 import sys
 import unittest
-from pathlib import Path
 
 import numpy as np
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "get-backbone"
-sys.path.insert(0, str(SCRIPT.parent))
+from script_case import SCRIPTS, skip_without
 sys.dont_write_bytecode = True  # a program without an ending would leave a file beside it
 try:
     import PIL  # noqa: F401 - the script needs it
-    loader = importlib.machinery.SourceFileLoader("get_backbone", str(SCRIPT))
+    loader = importlib.machinery.SourceFileLoader("get_backbone", str(SCRIPTS / "get-backbone"))
     script = importlib.util.module_from_spec(importlib.util.spec_from_loader("get_backbone", loader))
     loader.exec_module(script)
 except ImportError as missing:
-    print(f"skipped: {missing}; `scripts/setup.sh test` installs it")
-    sys.exit(77)
-
+    skip_without(missing)
 
 LABELS = [label for labels in script.PHOTOS.values() for label in labels]
 FIRST = [LABELS.index(labels[0]) for labels in script.PHOTOS.values()]

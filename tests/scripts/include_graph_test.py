@@ -1,12 +1,9 @@
 """scripts/include_graph.py on small trees: what is wrong is found and named."""
 
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "include_graph.py"
+from script_case import SCRIPTS, FolderCase, run
+
 TREE = {
     "tests/base/layering_test.cpp": 'const std::vector<std::string> kOrder{"base", "data"};\n',
     "include/parsnets/set.hpp": "int load(int seed);\n",
@@ -19,26 +16,19 @@ TREE = {
 }
 
 
-class IncludeGraph(unittest.TestCase):
+class IncludeGraph(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        super().setUp()
         for name, text in TREE.items():
             self.put(name, text)
 
-    def put(self, name, text):
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
-
     def run_script(self, *arguments):
-        return subprocess.run([sys.executable, str(SCRIPT), "--root", str(self.root), *arguments],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        return run(SCRIPTS / "include_graph.py", "--root", self.root, *arguments)
 
     def refused(self, message):
-        run = self.run_script("--check")
-        self.assertEqual(run.returncode, 1, run.stderr)
-        self.assertIn(message, run.stderr)
+        done = self.run_script("--check")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(message, done.stderr)
 
     def test_a_page_is_fresh_once_it_is_written_and_stale_after_a_new_include(self):
         self.refused("docs/architecture.md is stale")
@@ -64,12 +54,11 @@ class IncludeGraph(unittest.TestCase):
         self.refused("src/cellar has no place in kOrder")
 
     def test_following_a_file_leads_through_headers_to_the_sources_that_define_what_they_declare(self):
-        run = self.run_script("--follow", "cli/train.cpp")
-        reached = run.stdout.splitlines()[:-1]
-        self.assertEqual(reached, ["cli/train.cpp", "src/data/set.cpp", "src/base/file.cpp", "src/base/file.hpp",
-                                   "include/parsnets/set.hpp"])
-        self.assertIn("5 of 6 files", run.stdout)
-        self.assertIn("no reading path", run.stdout)
+        text = self.run_script("--follow", "cli/train.cpp").stdout
+        self.assertEqual(text.splitlines()[:-1], ["cli/train.cpp", "src/data/set.cpp", "src/base/file.cpp",
+                                                  "src/base/file.hpp", "include/parsnets/set.hpp"])
+        self.assertIn("5 of 6 files", text)
+        self.assertIn("no reading path", text)
 
     def put_reading_path(self, *files):
         steps = "".join(f"{number}. `{file}`: what it does.\n" for number, file in enumerate(files, 1))
@@ -82,17 +71,16 @@ class IncludeGraph(unittest.TestCase):
         self.assertIn("3 in its reading path", self.run_script("--follow", "cli/train.cpp").stdout)
         self.assertIn("(3 in its reading path)", (self.root / "docs/architecture.md").read_text())
 
-    def test_a_reading_path_with_a_file_that_does_not_exist_is_refused(self):
-        self.put_reading_path("cli/train.cpp", "src/data/gone.cpp")
-        self.refused("the reading path of cli/train.cpp names src/data/gone.cpp, which does not exist")
-
-    def test_a_reading_path_with_a_file_that_no_file_before_it_leads_to_is_refused(self):
-        self.put_reading_path("cli/train.cpp", "src/base/file.cpp", "src/data/set.cpp")
-        self.refused("names src/base/file.cpp, but no file before it leads there")
-
-    def test_a_reading_path_with_a_file_twice_is_refused(self):
-        self.put_reading_path("cli/train.cpp", "src/data/set.cpp", "src/data/set.cpp")
-        self.refused("names src/data/set.cpp twice")
+    def test_a_reading_path_with_a_file_that_is_not_there_not_reached_or_there_twice_is_refused(self):
+        for files, message in [
+                (("src/data/gone.cpp",),
+                 "the reading path of cli/train.cpp names src/data/gone.cpp, which does not exist"),
+                (("src/base/file.cpp", "src/data/set.cpp"),
+                 "names src/base/file.cpp, but no file before it leads there"),
+                (("src/data/set.cpp", "src/data/set.cpp"), "names src/data/set.cpp twice")]:
+            with self.subTest(message):
+                self.put_reading_path("cli/train.cpp", *files)
+                self.refused(message)
 
 
 if __name__ == "__main__":

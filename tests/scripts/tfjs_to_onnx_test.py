@@ -1,21 +1,17 @@
 """scripts/tfjs_to_onnx.py on a small network: the same outputs as its layers have, computed one by one."""
 
 import json
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from script_case import FolderCase, skip_without
 try:
     import onnx_numpy
     import tfjs_to_onnx
     from onnx_graph import write_network
 except ImportError as missing:
-    print(f"skipped: {missing}; `scripts/setup.sh test` installs it")
-    sys.exit(77)
+    skip_without(missing)
 
 
 def layer(kind, name, sources, **config):
@@ -78,36 +74,31 @@ def expected_outputs(x, w):
     return features, scores / scores.sum(axis=1, keepdims=True)
 
 
-class TfjsToOnnx(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class TfjsToOnnx(FolderCase):
     def write(self, layers):
         """model.json and two shards of weights; returns the weights."""
         generator = np.random.default_rng(1)
         weights = {name: generator.normal(0, 0.5, shape).astype("<f4") for name, shape in SHAPES.items()}
         weights.update({name: np.abs(value) + np.float32(0.1) for name, value in weights.items() if "variance" in name})
         stream = b"".join(value.tobytes() for value in weights.values())
-        (self.folder / "a.bin").write_bytes(stream[:1001])  # shards end anywhere
-        (self.folder / "b.bin").write_bytes(stream[1001:])
+        (self.root / "a.bin").write_bytes(stream[:1001])  # shards end anywhere
+        (self.root / "b.bin").write_bytes(stream[1001:])
         manifest = [{"paths": ["a.bin", "b.bin"], "weights": [{"name": name, "shape": list(shape), "dtype": "float32"}
                                                               for name, shape in SHAPES.items()]}]
         topology = {"model_config": {"config": {"layers": layers}}}
-        (self.folder / "model.json").write_text(json.dumps({"modelTopology": topology, "weightsManifest": manifest}))
+        (self.root / "model.json").write_text(json.dumps({"modelTopology": topology, "weightsManifest": manifest}))
         return weights
 
     def test_outputs_are_those_of_the_layers(self):
         weights = self.write(LAYERS)
-        network = tfjs_to_onnx.convert(self.folder / "model.json", "small")
-        write_network(network, self.folder / "s.onnx", "caffe", "whole")
+        network = tfjs_to_onnx.convert(self.root / "model.json", "small")
+        write_network(network, self.root / "s.onnx", "caffe", "whole")
         images = np.random.default_rng(2).normal(size=(3, 15, 13, 3))
         features, probabilities = expected_outputs(images, weights)
-        found = onnx_numpy.run(self.folder / "s.onnx", images.transpose(0, 3, 1, 2))
+        found = onnx_numpy.run(self.root / "s.onnx", images.transpose(0, 3, 1, 2))
         np.testing.assert_allclose(found["features"], features, rtol=0, atol=1e-5 * features.max())
         np.testing.assert_allclose(found["probabilities"], probabilities, rtol=0, atol=1e-5)
-        self.assertEqual(json.loads((self.folder / "s.json").read_text()),
+        self.assertEqual(json.loads((self.root / "s.json").read_text()),
                          {"preset": "caffe", "fit": "whole", "width": 13, "height": 15, "layer": "features"})
 
     def test_what_it_does_not_know_is_refused(self):
@@ -116,7 +107,7 @@ class TfjsToOnnx(unittest.TestCase):
                          (LAYERS[2], {**LAYERS[2], "config": {**LAYERS[2]["config"], "dilation_rate": [2, 2]}})]:
             self.write([new if each is old else each for each in LAYERS])
             with self.assertRaisesRegex(ValueError, "unsupported"):
-                tfjs_to_onnx.convert(self.folder / "model.json", "small")
+                tfjs_to_onnx.convert(self.root / "model.json", "small")
 
 
 if __name__ == "__main__":

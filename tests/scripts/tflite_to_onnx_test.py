@@ -1,22 +1,18 @@
 """scripts/tflite_format.py and tflite_to_onnx.py on a small file: what is read, and outputs window by window."""
 
 import struct
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from script_case import FolderCase, skip_without
 try:
     import onnx_numpy
     import tflite_format
     import tflite_to_onnx
     from onnx_graph import write_network
 except ImportError as missing:
-    print(f"skipped: {missing}; `scripts/setup.sh test` installs it")
-    sys.exit(77)
+    skip_without(missing)
 
 
 class Table(dict):
@@ -101,11 +97,10 @@ def small_file(codes=CODES):
     return flatbuffer(model, b"TFL3"), weights
 
 
-class TfliteToOnnx(unittest.TestCase):
+class TfliteToOnnx(FolderCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = Path(folder.name) / "small.tflite"
+        super().setUp()
+        self.file = self.root / "small.tflite"
 
     def test_tensors_and_operators_are_read(self):
         content, weights = small_file()
@@ -132,10 +127,8 @@ class TfliteToOnnx(unittest.TestCase):
 
     def test_padding_is_that_of_tensorflow(self):
         """With an even size and stride 2, one pixel is added, after the others."""
-        self.assertEqual(tflite_format.same_pads(224, 3, 2), (0, 1))
-        self.assertEqual(tflite_format.same_pads(9, 3, 2), (1, 1))
-        self.assertEqual(tflite_format.same_pads(7, 3, 1), (1, 1))
-        self.assertEqual(tflite_format.same_pads(7, 1, 1), (0, 0))
+        for size, pads in [((224, 3, 2), (0, 1)), ((9, 3, 2), (1, 1)), ((7, 3, 1), (1, 1)), ((7, 1, 1), (0, 0))]:
+            self.assertEqual(tflite_format.same_pads(*size), pads)
 
     def test_other_files_are_refused(self):
         content = small_file()[0]
