@@ -210,7 +210,7 @@ int run(ProcessGroup& group, Command& command, OptionTable& common, CommonOption
               group.processes().size());
     if (parsed.print_config) {
       OptionTable printed = common;
-      printed.append_without(command.options, command.resolve ? command.resolve(options) : std::vector<std::string>());
+      printed.append(command.options, command.resolve ? command.resolve(options) : std::vector<std::string>());
       if (group.is_first()) std::cout << "# parsnets " << command.name << "\n" << printed.to_config();
       return 0;
     }
