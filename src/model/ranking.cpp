@@ -210,7 +210,8 @@ std::vector<RankedClass> Ranking::set(std::span<const float> scores, std::span<c
 
 void Ranking::to_confidences(std::span<float> scores) const {
   RankedClass top;
-  const double sum = total(add_tiles(scores, {&top, 1}), top.score);
+  const auto tiles = add_tiles(scores, {&top, 1});
+  const double sum = total(tiles, top.score);
   std::size_t next = 0;
   for (std::size_t c = 0; c < scores.size(); ++c) {
     const bool candidate = next < candidates_.size() && static_cast<std::size_t>(candidates_[next]) == c;
