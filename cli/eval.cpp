@@ -10,7 +10,7 @@
 #include "base/processes.hpp"
 #include "command.hpp"
 #include "data/split.hpp"
-#include "eval/confidence_count.hpp"
+#include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/open_set.hpp"
 #include "eval/score_source.hpp"

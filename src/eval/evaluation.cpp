@@ -10,7 +10,7 @@
 
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
-#include "eval/confidence_count.hpp"
+#include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/recogniser.hpp"
 #include "eval/score_source.hpp"

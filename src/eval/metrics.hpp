@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "parsnets/evaluation.hpp"
 #include "parsnets/matrix.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
@@ -141,6 +143,40 @@ struct EvaluationDetails {
 /// B takes those above i/B up to (i+1)/B, the first also 0. Bad_input for none, for other numbers and for no bins.
 Reliability reliability(std::span<const float> confidences, std::span<const std::uint8_t> correct,
                         std::size_t bins = 15);
+
+// Prediction sets and reliability as eval and the report write them.
+
+/// [{"stated", "seen": {"samples", "coverage", "size"}, "unseen": {..., "calibrated_on": "validation classes"}}], by
+/// coverage, in percent; null for a side without samples, and for models without prediction sets.
+nlohmann::ordered_json sets_json(const EvaluationDetails& result);
+
+/// {"seen": {"samples", "ece", "bins": [{"samples", "confidence", "accuracy"}]}, "unseen": {...}} in percent; null for
+/// a side without samples, as the confidence and the accuracy of a bin without samples.
+nlohmann::ordered_json reliability_json(const EvaluationDetails& result);
+
+/// What confidences are worth: reliability, and prediction sets. Of the test samples of seen or of unseen classes.
+/// Refers to everything it is given.
+class ConfidenceCount {
+ public:
+  /// `thresholds`: of each coverage one per class of the ranking.
+  ConfidenceCount(const Ranking& ranking, std::span<const std::vector<float>> thresholds)
+      : ranking_(ranking), thresholds_(thresholds), covered_(thresholds.size()), classes_(thresholds.size()) {}
+
+  /// n x C raw scores and n labels, which are candidates.
+  void add(std::span<const std::int32_t> labels, MatrixView<const float> scores);
+
+  /// Without bins if no sample was added.
+  Reliability reliability() const;
+  /// Of the sets of one coverage.
+  SetSide set(std::size_t coverage) const;
+
+ private:
+  const Ranking& ranking_;
+  std::span<const std::vector<float>> thresholds_;
+  std::vector<float> row_, confidences_;
+  std::vector<std::uint8_t> correct_;
+  std::vector<std::uint64_t> covered_, classes_;  ///< of each coverage: samples with their class, and classes in sets
+};
 
 /// A mean and how sure it is.
 struct Interval {

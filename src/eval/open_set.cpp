@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/rng.hpp"
@@ -26,15 +27,6 @@ namespace {
 using Places = std::vector<std::int32_t>;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-void check(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options) {
-  if (model.rejection.empty())
-    throw Error(ErrorCode::usage,
-                fmt::format("open-set recognition: expected a model that rejects unknown samples; calibrate it ({})",
-                            option_name("false-accept")));
-  if (options.inputs < 1) throw Error(ErrorCode::usage, "open-set recognition: expected at least 1 input of each kind");
-  check_test_data(model, data);
-}
 
 /// The classes of a data set as a model knows them.
 struct Known {
@@ -149,34 +141,30 @@ void judge_turn(const Judge& judge, const Model& model, const Dataset& data, con
 }
 
 AcceptedShare accepted_share(const std::vector<JudgedSample>& samples, const Dataset& data, OpenSetKind kind) {
-  std::vector<std::size_t> all(data.classes(), 0), accepted(data.classes(), 0);
-  AcceptedShare share;
-  std::size_t total = 0;
+  struct Count {
+    std::size_t all = 0, accepted = 0;
+    double percent() const { return 100.0 * static_cast<double>(accepted) / static_cast<double>(all); }
+  } total;
+  std::map<std::int32_t, Count> by_class;
   for (const auto& sample : samples) {
     if (sample.kind != kind) continue;
-    const std::size_t c = at(data.labels[at(sample.row)]);
-    const bool is_accepted = sample.above_threshold >= 0;
-    ++share.samples;
-    ++all[c];
-    accepted[c] += is_accepted;
-    total += is_accepted;
+    for (Count* count : {&total, &by_class[data.labels[at(sample.row)]]}) {
+      ++count->all;
+      count->accepted += sample.above_threshold >= 0;
+    }
   }
-  std::vector<double> of_classes;
-  for (std::size_t c = 0; c < all.size(); ++c)
-    if (all[c] > 0) of_classes.push_back(100.0 * static_cast<double>(accepted[c]) / static_cast<double>(all[c]));
-  share.classes = of_classes.size();
-  if (share.samples == 0) {
+  if (total.all == 0) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    share.of_classes = {nan, nan, nan, nan};
-    return share;
+    return {0, 0, 0, {nan, nan, nan, nan}};
   }
-  share.accepted = 100.0 * static_cast<double>(total) / static_cast<double>(share.samples);
-  share.of_classes = confidence_interval(of_classes);
-  if (of_classes.size() > 1) {
-    share.of_classes.low = std::max(0.0, share.of_classes.low);
-    share.of_classes.high = std::min(100.0, share.of_classes.high);
+  std::vector<double> shares;
+  for (const auto& [c, count] : by_class) shares.push_back(count.percent());
+  Interval interval = confidence_interval(shares);
+  if (shares.size() > 1) {
+    interval.low = std::max(0.0, interval.low);
+    interval.high = std::min(100.0, interval.high);
   }
-  return share;
+  return {total.all, shares.size(), total.percent(), interval};
 }
 
 OpenSetQuality quality(const std::vector<JudgedSample>& samples, float JudgedSample::*score) {
@@ -229,7 +217,12 @@ std::vector<std::string> names_of(const Places& classes, const Dataset& data) {
 
 OpenSetEvaluation evaluate_open_set(const Model& model, const Dataset& data, const OpenSetEvaluationOptions& options,
                                     ThreadPool& pool, ProgressObserver* progress) {
-  check(model, data, options);
+  if (model.rejection.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("open-set recognition: expected a model that rejects unknown samples; calibrate it ({})",
+                            option_name("false-accept")));
+  if (options.inputs < 1) throw Error(ErrorCode::usage, "open-set recognition: expected at least 1 input of each kind");
+  check_test_data(model, data);
   const Known known = known_classes(model, data);
   const std::vector<Places> turns = turns_of(known, data, options);
   if (turns[0].empty() && known.missing.empty())

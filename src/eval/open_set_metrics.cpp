@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "parsnets/error.hpp"
 
@@ -40,8 +39,7 @@ AcceptanceCurve curve_of(std::span<const float> counted, std::span<const float> 
   check(known, "known scores");
   check(unknown, "unknown scores");
   const std::vector<float> k = falling(counted), u = falling(unknown);
-  const float highest = k.empty() ? u[0] : std::max(k[0], u[0]);
-  AcceptanceCurve out{0, {{std::nextafter(highest, std::numeric_limits<float>::infinity()), 0, 0}}};
+  AcceptanceCurve out{0, {{0, 0}}};
   std::uint64_t twice_pairs = 0;
   for (std::size_t i = 0, j = 0; i < k.size() || j < u.size();) {
     const float threshold = j == u.size() || (i < k.size() && k[i] > u[j]) ? k[i] : u[j];
@@ -49,7 +47,7 @@ AcceptanceCurve curve_of(std::span<const float> counted, std::span<const float> 
     while (i < k.size() && k[i] == threshold) ++i;
     while (j < u.size() && u[j] == threshold) ++j;
     twice_pairs += static_cast<std::uint64_t>(j - unknown_before) * (accepted_before + i);
-    out.points.push_back({threshold, percent(j, u.size()), percent(i, known.size())});
+    out.points.push_back({percent(j, u.size()), percent(i, known.size())});
   }
   out.area = percent(twice_pairs, std::uint64_t{2} * known.size() * unknown.size());
   return out;
@@ -79,7 +77,6 @@ double fpr95(std::span<const float> known, std::span<const float> unknown) {
 }
 
 std::vector<AcceptancePoint> thinned(std::span<const AcceptancePoint> curve, std::size_t most) {
-  if (most < 2) throw Error(ErrorCode::usage, "curve: expected at least 2 points to keep");
   if (curve.size() <= most) return {curve.begin(), curve.end()};
   const auto along = [](const AcceptancePoint& point) { return point.unknown + point.known; };
   const double step = along(curve.back()) / static_cast<double>(most - 1);

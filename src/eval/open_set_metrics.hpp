@@ -11,9 +11,8 @@ namespace parsnets {
 
 /// What is accepted at a threshold.
 struct AcceptancePoint {
-  float threshold = 0;  ///< the highest one with these rates; of the first point, one just above the next point's
-  double unknown = 0;   ///< share of unknown samples that are accepted: the false positive rate
-  double known = 0;     ///< share of known samples that are accepted or, for OSCR, accepted and given the right class
+  double unknown = 0;  ///< share of unknown samples that are accepted: the false positive rate
+  double known = 0;    ///< share of known samples that are accepted or, for OSCR, accepted and given the right class
 };
 
 /// Every distinct point, by falling threshold: from none accepted to all.
@@ -34,7 +33,7 @@ AcceptanceCurve oscr(std::span<const float> known, std::span<const std::uint8_t>
 /// Samples at the threshold are accepted, so ties there accept more of both.
 double fpr95(std::span<const float> known, std::span<const float> unknown);
 
-/// At most `most` (at least 2, else usage) points of a curve, the first and the last among them, spread evenly over the
+/// At most `most` (at least 2) points of a curve, the first and the last among them, spread evenly over the
 /// sum of the two rates. Areas are those of the whole curve: take them from that.
 std::vector<AcceptancePoint> thinned(std::span<const AcceptancePoint> curve, std::size_t most);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "base/file.hpp"
@@ -208,13 +209,13 @@ class Study {
         if (const fs::path file = results_file(variant, part.part); fs::exists(file))
           rows = read_bench_results(file).at("methods");
         for (const auto& entry : part.entries) {
-          const PlannedRun run{entry.label, variant.title, variant.samples};
+          const StudyRun run{entry.label, variant.title, variant.samples};
           std::size_t there = 0;
           for (const auto& row : rows)
             if (row.at("method") == entry.label)
               for (const char* key : {"runs", "other_runs"})
                 for (const auto& one : row.value(key, Json::array())) {
-                  left_.add(run, one.value("seconds", 0.0));
+                  finished_.push_back({run.method, run.data, run.samples, one.value("seconds", 0.0)});
                   const auto seed = one.at("seed").get<std::uint64_t>();
                   there += seed >= options_.seed && seed - options_.seed < part.seeds ? 1 : 0;
                 }
@@ -237,7 +238,7 @@ class Study {
   }
 
   void say(const StudyVariant& variant, const std::string& label, std::uint64_t seed) {
-    const auto seconds = left_.of(waiting_);
+    const auto seconds = time_left(finished_, waiting_);
     std::string text = fmt::format("{}, {}, seed {}: {} run{} left", variant.title, label, seed, waiting_.size(),
                                    waiting_.size() == 1 ? "" : "s");
     if (seconds) text += fmt::format(", about {} min", static_cast<int>(*seconds / 60 + 1));
@@ -270,9 +271,8 @@ class Study {
     how.before = [&](std::uint64_t seed) { say(variant, entry.label, seed); };
     how.keep = [&](const Model& model, const TrainRun& run, std::uint64_t seed) {
       if (part.part == StudyPart::methods && seed == options_.seed) keep(variant, entry, model, run);
-      const PlannedRun done{entry.label, variant.title, variant.samples};
-      left_.add(done, run.seconds);
-      drop(done);
+      finished_.push_back({entry.label, variant.title, variant.samples, run.seconds});
+      drop(finished_.back());
       ++trained;
     };
     run_entry(entry, how, data, pool_, &quiet_, results);
@@ -283,14 +283,13 @@ class Study {
     result_.reused += results.row()["runs"].size() - trained;
     if (results.row().contains("error")) {
       ++result_.failed;
-      for (std::size_t i = results.row()["runs"].size(); i < part.seeds; ++i)
-        drop({entry.label, variant.title, variant.samples});
+      for (std::size_t i = results.row()["runs"].size(); i < part.seeds; ++i) drop({entry.label, variant.title});
     }
   }
 
-  void drop(const PlannedRun& run) {
+  void drop(const StudyRun& run) {
     const auto found = std::ranges::find_if(
-        waiting_, [&](const PlannedRun& other) { return other.method == run.method && other.data == run.data; });
+        waiting_, [&](const StudyRun& other) { return other.method == run.method && other.data == run.data; });
     if (found != waiting_.end()) waiting_.erase(found);
   }
 
@@ -446,10 +445,9 @@ class Study {
   std::vector<CitedRow> own_;
   std::vector<FoundDataset> found_;
   std::vector<StudyVariant> variants_;
-  std::vector<PlannedRun> waiting_;
+  std::vector<StudyRun> finished_, waiting_;
   std::vector<fs::path> reported_;  ///< run folders of the report
   Json reported_before_;            ///< report_of() of the page that is there
-  TimeLeft left_;
   Reproduction result_;
 };
 
@@ -476,31 +474,32 @@ double rough_share(const std::string& method) {
 
 }  // namespace
 
-void TimeLeft::add(const PlannedRun& run, double seconds) {
-  for (Sum* sum : {&by_data_[{run.method, run.data}], &by_method_[run.method]}) {
-    sum->seconds += seconds;
-    sum->samples += static_cast<double>(run.samples);
-    ++sum->runs;
-  }
-}
-
-std::optional<double> TimeLeft::of(const std::vector<PlannedRun>& runs) const {
+std::optional<double> time_left(const std::vector<StudyRun>& finished, const std::vector<StudyRun>& waiting) {
+  struct Sum {
+    double seconds = 0, samples = 0, runs = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> by_data;
+  std::map<std::string, Sum> by_method;
+  for (const auto& run : finished)
+    for (Sum* sum : {&by_data[{run.method, run.data}], &by_method[run.method]}) {
+      sum->seconds += run.seconds;
+      sum->samples += static_cast<double>(run.samples);
+      ++sum->runs;
+    }
   double known = 0, share = 0;  // per sample, over the methods that ran
-  for (const auto& [method, sum] : by_method_) {
+  for (const auto& [method, sum] : by_method) {
     known += sum.samples > 0 ? sum.seconds / sum.samples : 0;
     share += rough_share(method);
   }
   if (share <= 0) return std::nullopt;
   double seconds = 0;
-  for (const auto& run : runs) {
-    if (const auto same = by_data_.find({run.method, run.data}); same != by_data_.end()) {
-      seconds += same->second.seconds / static_cast<double>(same->second.runs);
+  for (const auto& run : waiting) {
+    if (const auto same = by_data.find({run.method, run.data}); same != by_data.end()) {
+      seconds += same->second.seconds / same->second.runs;
       continue;
     }
-    const auto found = by_method_.find(run.method);
-    const double per_sample = found != by_method_.end() && found->second.samples > 0
-                                  ? found->second.seconds / found->second.samples
-                                  : known / share * rough_share(run.method);
+    const Sum own = by_method[run.method];
+    const double per_sample = own.samples > 0 ? own.seconds / own.samples : known / share * rough_share(run.method);
     seconds += per_sample * static_cast<double>(run.samples);
   }
   return seconds;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,30 +47,17 @@ struct Reproduction {
 /// `progress`.
 Reproduction reproduce(const ReproduceOptions& options, ThreadPool& pool, ProgressObserver* progress = nullptr);
 
-// How long a list of trainings will still take, by what finished ones took.
-
-/// One training that is still to be run.
-struct PlannedRun {
+/// A training of a study.
+struct StudyRun {
   std::string method;
   std::string data;         ///< name of the data set
   std::size_t samples = 0;  ///< that it trains on
+  double seconds = 0;       ///< that it took; 0: it is still to be run
 };
 
-/// Not thread-safe.
-class TimeLeft {
- public:
-  void add(const PlannedRun& run, double seconds);
-  /// Seconds. A run takes as long as the same method took on the same data; failing that, as the method takes per
-  /// sample on others; failing that, its rough share compared with methods that ran. Nothing before the first run.
-  std::optional<double> of(const std::vector<PlannedRun>& runs) const;
-
- private:
-  struct Sum {
-    double seconds = 0, samples = 0;
-    std::size_t runs = 0;
-  };
-  std::map<std::pair<std::string, std::string>, Sum> by_data_;
-  std::map<std::string, Sum> by_method_;
-};
+/// How long the trainings of `waiting` will take, in seconds. A run takes as long as the same method took on the same
+/// data; failing that, as the method takes per sample on others; failing that, its rough share compared with methods
+/// that ran. Nothing before the first run.
+std::optional<double> time_left(const std::vector<StudyRun>& finished, const std::vector<StudyRun>& waiting);
 
 }  // namespace parsnets

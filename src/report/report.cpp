@@ -14,7 +14,7 @@
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
-#include "eval/confidence_count.hpp"
+#include "eval/metrics.hpp"
 #include "eval/reference.hpp"
 #include "images/image_header.hpp"
 #include "model/prediction.hpp"

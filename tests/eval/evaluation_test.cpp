@@ -59,15 +59,6 @@ TEST(Evaluation, CorrectnessIsThatOfEachSampleInTheOrderOfTheSplit) {
   EXPECT_DOUBLE_EQ(100 * share(result.details->correct.zsl), result.zsl.top1);
 }
 
-TEST(Evaluation, WithoutTestSamplesOfSeenClassesThereIsCorrectnessOfZslAlone) {
-  TrainedModel t("ridge");
-  t.data.split.test_seen.clear();
-  const auto result = evaluate(t.model, t.data, t.pool);
-  EXPECT_EQ(result.details->correct.zsl.size(), t.data.split.test_unseen.size());
-  EXPECT_TRUE(result.details->correct.unseen.empty());
-  EXPECT_TRUE(result.details->correct.seen.empty());
-}
-
 // By predictions and sets of the whole bank, whose order is not that of the data set.
 TEST(Evaluation, SetsAndReliabilityAreThoseOfTheModelsOwnRanking) {
   TrainedModel t("ridge");
@@ -121,13 +112,16 @@ TEST(Evaluation, SetsAndReliabilityAreThoseOfTheModelsOwnRanking) {
   }
 }
 
-TEST(Evaluation, WithoutCalibrationThereAreNoSets) {
+TEST(Evaluation, WithoutTestSamplesOfSeenClassesAndCalibrationThereIsZslAlone) {
   TrainedModel t("ridge");
   t.data.split.test_seen.clear();
   const auto result = evaluate(t.model, t.data, t.pool);
-  EXPECT_TRUE(result.details->sets.empty());
-  EXPECT_TRUE(result.details->seen_reliability.bins.empty());
-  EXPECT_EQ(result.details->unseen_reliability.samples, t.data.split.test_unseen.size());
+  const EvaluationDetails& details = *result.details;
+  EXPECT_EQ(details.correct.zsl.size(), t.data.split.test_unseen.size());
+  EXPECT_TRUE(details.correct.unseen.empty() && details.correct.seen.empty());
+  EXPECT_TRUE(details.sets.empty());
+  EXPECT_TRUE(details.seen_reliability.bins.empty());
+  EXPECT_EQ(details.unseen_reliability.samples, t.data.split.test_unseen.size());
 }
 
 }  // namespace parsnets::test

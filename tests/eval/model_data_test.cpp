@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "data/sample_set.hpp"
-#include "parsnets/error.hpp"
+#include "eval/expect_error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
 
@@ -27,14 +27,8 @@ void exchange(Dataset& data, std::size_t count) {
   }
 }
 
-std::string refusal(const Model& model, const Dataset& data, ThreadPool& pool) {
-  try {
-    evaluate(model, data, pool);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "";
+std::string refusal(TrainedModel& t) {
+  return error_of([&] { evaluate(t.model, t.data, t.pool); });
 }
 
 }  // namespace
@@ -42,7 +36,7 @@ std::string refusal(const Model& model, const Dataset& data, ThreadPool& pool) {
 TEST(ModelData, ASplitWhoseTestSamplesWereTrainedOnIsRefusedWithTheirNumber) {
   TrainedModel t("ridge");
   exchange(t.data, 7);
-  const std::string message = refusal(t.model, t.data, t.pool);
+  const std::string message = refusal(t);
   EXPECT_NE(message.find("found 7 of "), std::string::npos) << message;
   EXPECT_NE(message.find("allow-trained-samples"), std::string::npos) << message;
   EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, 7);
@@ -59,9 +53,9 @@ TEST(ModelData, TheModelsOwnSplitPasses) {
 TEST(ModelData, ModelsWithoutAListOfSamplesAreRefusedByTheChecksum) {
   TrainedModel t("ridge");
   t.model.record.data.trained_samples = t.model.record.data.trained_crc32 = "";
-  EXPECT_EQ(refusal(t.model, t.data, t.pool), "");
+  EXPECT_EQ(refusal(t), "");
   exchange(t.data, 7);
-  const std::string message = refusal(t.model, t.data, t.pool);
+  const std::string message = refusal(t);
   EXPECT_NE(message.find(t.model.record.data.split.trainval.second), std::string::npos) << message;
   EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, -1);
 }
@@ -79,10 +73,10 @@ TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) 
   TrainedModel t("ridge");
   t.data.semantics.name = "other";
   for (float& v : t.data.semantics.values.values()) v /= 100;
-  EXPECT_EQ(refusal(t.model, t.data, t.pool), "");
+  EXPECT_EQ(refusal(t), "");
   const auto seen = static_cast<std::size_t>(t.data.seen_classes()[0]);
   t.data.semantics.values(seen, 0) += 1;
-  EXPECT_NE(refusal(t.model, t.data, t.pool).find("found 'other'"), std::string::npos);
+  EXPECT_NE(refusal(t).find("found 'other'"), std::string::npos);
 }
 
 TEST(ModelData, AModelWithoutARecordWasTrainedOnNoneOfTheSamples) {

@@ -96,8 +96,6 @@ TEST(OpenSetMetrics, TheRocCurveHasEveryThresholdOnceAndAurocIsItsArea) {
       EXPECT_DOUBLE_EQ(curve[i].unknown, accepted(p.unknown, all[i]));
       EXPECT_DOUBLE_EQ(curve[i].known, accepted(p.known, all[i]));
     }
-    for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(curve[i].threshold, all[i]);
-    EXPECT_GT(curve[0].threshold, all[1]);
     EXPECT_NEAR(trapezoid_area(curve), area, 1e-9);
   }
 }
@@ -189,7 +187,7 @@ TEST(OpenSetMetrics, ThinnedCurvesKeepTheirEndsAndTheirArea) {
   for (const std::size_t most : {std::size_t{2}, std::size_t{3}, std::size_t{50}, std::size_t{200}}) {
     const auto few = thinned(curve, most);
     ASSERT_EQ(few.size(), most);  // no step of this curve is longer than the distance of the points to keep
-    EXPECT_EQ(few.front().threshold, curve.front().threshold);
+    EXPECT_EQ(few.front().known + few.front().unknown, 0);
     EXPECT_EQ(few.back().known, 100);
     EXPECT_EQ(few.back().unknown, 100);
     for (std::size_t i = 1; i < few.size(); ++i)
@@ -209,7 +207,6 @@ TEST(OpenSetMetrics, WhatCannotBeMeasuredIsRefused) {
   test::expect_error([&] { roc(Scores{1}, Scores{nan}); });
   test::expect_error([&] { fpr95(Scores{1}, Scores{nan}); });
   test::expect_error([&] { oscr(Scores{nan}, one, Scores{1}); });
-  test::expect_error([&] { thinned({}, 1); }, "", ErrorCode::usage);
 }
 
 TEST(OpenSetMetrics, ScikitLearnFindsTheSameAreasAndCurves) {

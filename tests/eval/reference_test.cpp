@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
-#include "parsnets/error.hpp"
+#include "eval/expect_error.hpp"
 #include "paths.hpp"
 #include "temp_dir.hpp"
 
@@ -19,19 +19,9 @@ class OwnRows : public testing::Test {
     write_text_file(dir_ / name, text);
     return read_own_rows(dir_ / name);
   }
-  /// The error's message; empty when the file was read.
-  std::string refusal(const std::string& text, const std::string& name = "rows.csv") {
-    try {
-      read(text, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::bad_input);
-      return error.message();
-    }
-    return "";
-  }
   void expect_refusal(const std::string& text, const std::vector<std::string>& words,
                       const std::string& name = "rows.csv") {
-    const std::string message = refusal(text, name);
+    const std::string message = test::error_of([&] { read(text, name); });
     for (const auto& word : words) EXPECT_NE(message.find(word), std::string::npos) << "'" << message << "' " << word;
   }
   test::TempDir dir_;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "parsnets/error.hpp"
+#include "eval/expect_error.hpp"
 #include "small_training.hpp"
 
 namespace parsnets::test {
@@ -12,13 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string refusal(const Json& correct, const Dataset& data) {
-  try {
-    outcomes_of_runs(Json::array({{{"correct", correct}}}), data);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "";
+  return error_of([&] { outcomes_of_runs(Json::array({{{"correct", correct}}}), data); });
 }
 
 }  // namespace

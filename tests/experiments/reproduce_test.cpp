@@ -214,27 +214,21 @@ TEST(Reproduce, UnknownMethodsAndEmptyFoldersAreErrorsBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(root.out));
 }
 
-TEST(TimeLeft, NothingIsSaidBeforeTheFirstRun) { EXPECT_FALSE(TimeLeft().of({{"auto", "CUB", 100}})); }
+TEST(TimeLeft, NothingIsSaidBeforeTheFirstRun) { EXPECT_FALSE(time_left({}, {{"auto", "CUB", 100}})); }
 
 TEST(TimeLeft, TheSameMethodOnTheSameDataIsTheBestGuess) {
-  TimeLeft left;
-  left.add({"auto", "CUB", 100}, 30);
-  left.add({"auto", "CUB", 100}, 50);
-  left.add({"auto", "AWA1", 1000}, 7);
-  EXPECT_DOUBLE_EQ(*left.of({{"auto", "CUB", 100}, {"auto", "CUB", 100}}), 80);
+  const std::vector<StudyRun> finished{{"auto", "CUB", 100, 30}, {"auto", "CUB", 100, 50}, {"auto", "AWA1", 1000, 7}};
+  EXPECT_DOUBLE_EQ(*time_left(finished, {{"auto", "CUB", 100}, {"auto", "CUB", 100}}), 80);
 }
 
 TEST(TimeLeft, OnOtherDataAMethodTakesTimeBySamples) {
-  TimeLeft left;
-  left.add({"auto", "CUB", 100}, 30);
-  EXPECT_DOUBLE_EQ(*left.of({{"auto", "AWA1", 1000}}), 300);
+  EXPECT_DOUBLE_EQ(*time_left({{"auto", "CUB", 100, 30}}, {{"auto", "AWA1", 1000}}), 300);
 }
 
 TEST(TimeLeft, AMethodThatHasNotRunCountsByItsRoughShare) {
-  TimeLeft left;
-  left.add({"default", "CUB", 100}, 4);
-  EXPECT_GT(*left.of({{"paper", "CUB", 100}}), *left.of({{"ridge", "CUB", 100}}));
-  EXPECT_DOUBLE_EQ(*left.of({}), 0);
+  const std::vector<StudyRun> finished{{"default", "CUB", 100, 4}};
+  EXPECT_GT(*time_left(finished, {{"paper", "CUB", 100}}), *time_left(finished, {{"ridge", "CUB", 100}}));
+  EXPECT_DOUBLE_EQ(*time_left(finished, {}), 0);
 }
 
 }  // namespace parsnets::test

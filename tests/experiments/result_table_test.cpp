@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "parsnets/error.hpp"
+#include "eval/expect_error.hpp"
 
 namespace parsnets::test {
 
@@ -77,13 +77,8 @@ TEST(ResultTable, JsonComesBackAsItWas) {
 TEST(ResultTable, JsonThatIsNoTableIsBadInputNamingTheFile) {
   nlohmann::json short_row = nlohmann::json::parse(to_json(small_table()).dump());
   short_row["rows"][1]["cells"].erase(0);
-  for (const auto& bad : {nlohmann::json{{"name", 1}}, nlohmann::json::array(), short_row}) try {
-      result_table_from(bad, "t.json");
-      FAIL() << bad;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::bad_input);
-      EXPECT_TRUE(has(error.what(), "t.json")) << error.what();
-    }
+  for (const auto& bad : {nlohmann::json{{"name", 1}}, nlohmann::json::array(), short_row})
+    expect_error([&] { result_table_from(bad, "t.json"); }, "t.json");
 }
 
 TEST(ResultTable, OneRowThatCompetesIsNotMarked) {

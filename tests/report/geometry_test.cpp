@@ -79,16 +79,11 @@ TEST(Geometry, HubnessAgreesWithBruteForce) {
   std::vector<std::size_t> counts(300, 0);
   for (std::size_t i = 0; i < 300; ++i) {
     std::vector<std::pair<double, std::size_t>> others;
-    for (std::size_t j = 0; j < 300; ++j) {
-      if (i == j) continue;
-      double dot = 0, a = 0, b = 0;
-      for (std::size_t c = 0; c < 12; ++c) {
-        dot += rows(i, c) * rows(j, c);
-        a += rows(i, c) * rows(i, c);
-        b += rows(j, c) * rows(j, c);
-      }
-      others.emplace_back(-dot / std::sqrt(a * b), j);
-    }
+    const auto dot = [&](std::size_t a, std::size_t b) {
+      return std::inner_product(rows.row(a).begin(), rows.row(a).end(), rows.row(b).begin(), 0.0);
+    };
+    for (std::size_t j = 0; j < 300; ++j)
+      if (i != j) others.emplace_back(-dot(i, j) / std::sqrt(dot(i, i) * dot(j, j)), j);
     std::ranges::sort(others);
     for (std::size_t n = 0; n < k; ++n) ++counts[others[n].second];
   }
@@ -116,10 +111,6 @@ TEST(Geometry, HubnessOfFewRowsMakesSense) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Classes on an arc, shuffled: neighbours on the arc are most alike.
 Matrix<float> arc(std::size_t n, std::vector<std::size_t>& place) {
   place.resize(n);
@@ -144,10 +135,8 @@ TEST(ClassOrder, FindsTheOrderOfClassesOnAnArc) {
 }
 
 TEST(ClassOrder, IsAPermutationForAnyNumberOfClasses) {
-  Rng rng(4);
   for (const std::size_t n : {1u, 2u, 3u, 17u, 120u}) {
-    Matrix<float> vectors(n, 5);
-    for (float& v : vectors.values()) v = n == 17 ? 0.0f : static_cast<float>(rng.normal());
+    const Matrix<float> vectors = n == 17 ? Matrix<float>(n, 5, 0.0f) : random_rows(n, 5, 4);
     auto order = class_order(vectors.view());
     std::ranges::sort(order);
     for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(order[i], i);
