@@ -83,7 +83,7 @@ TEST_F(LoadFlags, AModelIsEvaluatedOnWhatItWasTrainedOn) {
   EXPECT_EQ(again, expected);
   run_ok({"report", "--run", dir_.file("run"), "--out", dir_.file("r.html")}, "cd / &&");
   const auto load = json_in(dir_ / "run/run.json")["load"];
-  EXPECT_EQ(load["semantics"], "att," + fs::canonicaldir_.file("w2v.txt"));
+  EXPECT_EQ(load["semantics"], "att," + fs::canonical(dir_ / "w2v.txt").string());
   EXPECT_EQ(load["split"], "standard");
 
   // What is given counts more, and a file that is gone is not asked for.
