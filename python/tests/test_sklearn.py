@@ -112,7 +112,7 @@ def test_grid_search_over_alpha_on_disjoint_classes(demo):
 
 def test_grid_search_over_methods_and_networks(demo):
     x, y = training(demo)
-    search = GridSearchCV(ParsNetsClassifier(encoding=32, active=4, refine_steps=3),
+    search = GridSearchCV(ParsNetsClassifier(encoding=32, active=4),
                           {"method": ["parsnets", "scln"], "networks": [4, 16]}, cv=ClassDisjointKFold(2),
                           scoring=zero_shot_scorer, error_score="raise")
     search.fit(x, y, class_attributes=demo.class_attributes, validation="none")

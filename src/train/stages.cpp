@@ -124,7 +124,8 @@ const Matrix<float>& Stages::class_preconditioner(FeatureScaling scaling, double
 const Encoding& Stages::encoding(const EncoderRequest& request) {
   return encoding_.get(request, [&] {
     report(progress, {"encode", 0, 0, ""});
-    const EncoderOptions options{.dimensions = request.dimensions, .random_rotation = request.random_rotation, .seed = request.seed};
+    const EncoderOptions options{
+        .dimensions = request.dimensions, .random_rotation = request.random_rotation, .seed = request.seed};
     Encoding made{fit_encoder(options, all_rows.size(), class_space(request.scaling).products(pool).view(), pool), {}};
     if (!place.kept && !place.keeps_encodings) return made;
     made.e = Matrix<float>(rows.size(), made.encoder.weights.rows());
