@@ -38,7 +38,7 @@ ReportRun run_from(const parsnets_report_run* given, const Dataset& data) {
 ReportOptions report_options_from(const parsnets_report_options& values) {
   ReportOptions options;
   options.points = checked(option_name("points"), values.points, 10, 100000);
-  options.explanations = static_cast<int>(checked(option_name("explanations"), values.explanations, 0, 100000));
+  options.explanations = static_cast<int>(checked("explanations", values.explanations, 0, 100000));
   options.compare_mmg = values.compare_mmg != 0;
   options.seed = values.seed;
   if (values.own_rows != nullptr) options.own_rows = values.own_rows;

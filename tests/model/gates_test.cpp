@@ -241,7 +241,7 @@ TEST(Gates, ImpossibleOptionsAreUsageErrors) {
     EXPECT_EQ(code_of(options_for(GateKind::anchor, networks, 2), e), ErrorCode::usage);
   auto broken = random_embeddings(20, 12, 12);
   broken(3, 3) = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(code_of(options_for(GateKind::anchor, 5, 2), broken), ErrorCode::bad_input);
+  EXPECT_EQ(code_of(options_for(GateKind::anchor, 20, 2), broken), ErrorCode::bad_input);  // every sample is drawn
 }
 
 TEST(Gates, GatesThatDoNotFitTheEmbeddingAreRefused) {
