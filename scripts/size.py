@@ -20,7 +20,7 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
 # What is counted, the most there may be, and whether --check holds it. Lines are on their way down, to 46,000.
 LIMITS = {
-    "lines in src, include and cli": (51200, True),
+    "lines in src, include and cli": (47910, True),
     "lines in tests": (37000, False),
     "files in src": (300, True),
     "option names of all commands": (95, True),
