@@ -122,10 +122,7 @@ TEST(StatisticsFile, EveryFaultIsRefusedByName) {
        },
        "in the order of their hashes"},
   };
-  for (const auto& [spoil, expected] : faults) {
-    const std::string error = error_of_spoiled(spoil);
-    EXPECT_NE(error.find(expected), std::string::npos) << expected << " in: " << error;
-  }
+  for (const auto& [spoil, expected] : faults) EXPECT_MENTIONS(error_of_spoiled(spoil), expected);
   EXPECT_EQ(error_of_spoiled([](Spoiled&) {}), "");
 }
 
