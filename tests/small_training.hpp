@@ -6,7 +6,7 @@
 #include <string>
 
 #include "data/synth.hpp"
-#include "parsnets/error.hpp"
+#include "expect.hpp"
 #include "parsnets/training.hpp"
 #include "temp_dir.hpp"
 #include "train/selection.hpp"
@@ -40,18 +40,6 @@ inline void hold_out(Dataset& data, std::size_t classes) {
   const auto last = data.seen_classes()[classes - 1];
   for (const auto s : data.split.trainval)
     (data.labels[static_cast<std::size_t>(s)] <= last ? data.split.val : data.split.train).push_back(s);
-}
-
-/// The error that a call throws.
-template <class Call>
-Error caught(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorCode::failure, "");
 }
 
 /// The default options of a method with changes, "name=value;name=value".

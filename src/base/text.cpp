@@ -45,10 +45,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-namespace {
-
-/// Appends the text; where that becomes longer than `longest`, what is left of it is "…".
-void append_escaped(std::string& out, std::string_view text, std::size_t longest) {
+std::string escaped(std::string_view text, std::size_t longest) {
+  std::string out;
   for (std::size_t i = 0; i < text.size();) {
     if (out.size() > longest) {
       out += "…";
@@ -65,21 +63,10 @@ void append_escaped(std::string& out, std::string_view text, std::size_t longest
     else
       for (std::size_t k = start; k < i; ++k) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
   }
-}
-
-}  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  append_escaped(out, text, std::string::npos);
   return out;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  append_escaped(out, text, 40);
-  return out + "'";
-}
+std::string in_quotes(std::string_view text) { return "'" + escaped(text, 39) + "'"; }
 
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;

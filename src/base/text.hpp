@@ -16,8 +16,9 @@ bool append_utf8(std::string& text, std::uint32_t code_point);
 /// Decodes the code point at `position` and moves past it; nullopt where the bytes are not UTF-8.
 std::optional<std::uint32_t> next_code_point(std::string_view text, std::size_t& position);
 bool is_utf8(std::string_view text);
-/// For terminals: control characters, line ends and broken bytes as \xNN.
-std::string escaped(std::string_view text);
+/// For terminals: control characters, line ends and broken bytes as \xNN. Where that becomes longer than `longest`,
+/// what is left of it is "…".
+std::string escaped(std::string_view text, std::size_t longest = std::string::npos);
 /// 'text' for messages: control characters and broken bytes escaped, cut after about 40 bytes.
 std::string in_quotes(std::string_view text);
 /// The parts between the separators, also empty ones: one more than there are separators.

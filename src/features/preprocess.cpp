@@ -204,18 +204,6 @@ void fit_whitening(SemanticPreprocess& preprocess, double exponent, MatrixView<c
   }
 }
 
-void check_seen(MatrixView<const float> semantics, std::span<const std::int32_t> seen) {
-  require_rows(seen.size(), "semantics");
-  for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
-}
-
-void weigh_attributes(SemanticPreprocess& preprocess, std::span<const double> weights) {
-  if (weights.empty()) return;
-  preprocess.factor.resize(weights.size(), 1.0f);
-  for (std::size_t j = 0; j < weights.size(); ++j)
-    preprocess.factor[j] = static_cast<float>(preprocess.factor[j] * weights[j]);
-}
-
 }  // namespace
 
 std::vector<double> table_weights(const SemanticOptions& options, const Semantics& semantics) {
@@ -319,9 +307,12 @@ void SemanticPreprocess::expand(std::span<const float> b, std::span<float> a) co
 SemanticPreprocess fit_semantic_preprocess(SemanticScaling scaling, MatrixView<const float> semantics,
                                            std::span<const std::int32_t> seen, double whitening, bool rotated,
                                            std::span<const double> attribute_weights) {
-  check_seen(semantics, seen);
+  require_rows(seen.size(), "semantics");
+  for (const std::int32_t c : seen) checked_row(semantics, c, "semantics");
   SemanticPreprocess result = fit_semantic_scaling(scaling, semantics, seen);
-  weigh_attributes(result, attribute_weights);
+  if (!attribute_weights.empty()) result.factor.resize(attribute_weights.size(), 1.0f);
+  for (std::size_t j = 0; j < attribute_weights.size(); ++j)
+    result.factor[j] = static_cast<float>(result.factor[j] * attribute_weights[j]);
   if (whitening > 0 || rotated) fit_whitening(result, whitening, semantics, seen, {0, semantics.cols()}, 0);
   return result;
 }
@@ -333,9 +324,7 @@ SemanticPreprocess fit_semantic_preprocess(const SemanticOptions& options, const
   const MatrixView<const float> values = semantics.values.view();
   if (weights.size() == 1)
     return fit_semantic_preprocess(options.scaling, values, seen, options.whitening, rotated, attribute_weights);
-  check_seen(values, seen);
-  SemanticPreprocess result = fit_semantic_scaling(options.scaling, values, seen);
-  weigh_attributes(result, attribute_weights);
+  SemanticPreprocess result = fit_semantic_preprocess(options.scaling, values, seen, 0, false, attribute_weights);
   for (const auto& [name, columns] : semantics.tables) result.tables.push_back(static_cast<std::uint32_t>(columns));
   for (std::size_t t = 0, first = 0; t < weights.size(); first += result.tables[t++])
     fit_whitening(result, options.whitening, values, seen, {first, result.tables[t]}, weights[t]);

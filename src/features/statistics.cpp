@@ -74,16 +74,6 @@ Statistics::Statistics(const StatisticsOptions& options, std::vector<std::string
   if (options.groups == 0) throw Error(ErrorCode::usage, "statistics: expected at least one group, found 0");
 }
 
-void Statistics::add(MatrixView<const float> features, std::span<const std::int32_t> labels,
-                     std::span<const std::int32_t> rows, ThreadPool& pool, std::span<const double> weights) {
-  accumulate(features, labels, rows, weights, 1, pool);
-}
-
-void Statistics::remove(MatrixView<const float> features, std::span<const std::int32_t> labels,
-                        std::span<const std::int32_t> rows, ThreadPool& pool, std::span<const double> weights) {
-  accumulate(features, labels, rows, weights, -1, pool);
-}
-
 void Statistics::accumulate(MatrixView<const float> features, std::span<const std::int32_t> labels,
                             std::span<const std::int32_t> rows, std::span<const double> weights, double sign,
                             ThreadPool& pool) {

@@ -64,11 +64,15 @@ class Statistics {
   /// rows) may be empty: 1 each; samples of weight 0 are left out. Throws bad_input for a non-finite value or an
   /// unknown class; nothing is added then.
   void add(MatrixView<const float> features, std::span<const std::int32_t> labels, std::span<const std::int32_t> rows,
-           ThreadPool& pool, std::span<const double> weights = {});
+           ThreadPool& pool, std::span<const double> weights = {}) {
+    accumulate(features, labels, rows, weights, 1, pool);
+  }
   /// Removes what add() added. Each entry keeps the rounding error of the sums before: about 1e-7 of their size.
   /// Removed rows are no longer kept, and others do not take their place.
   void remove(MatrixView<const float> features, std::span<const std::int32_t> labels,
-              std::span<const std::int32_t> rows, ThreadPool& pool, std::span<const double> weights = {});
+              std::span<const std::int32_t> rows, ThreadPool& pool, std::span<const double> weights = {}) {
+    accumulate(features, labels, rows, weights, -1, pool);
+  }
   /// Adds the sums of `other`; classes are matched by name, new ones are appended. Throws bad_input unless options,
   /// dimensions and, where both are known, what made the features agree.
   void merge(const Statistics& other);

@@ -11,11 +11,8 @@ TEST(Error, ComposesFileFieldExpectationAndAdvice) {
   EXPECT_EQ(e.parts().field, "labels");
 }
 
-TEST(Error, LeavesOutEmptyParts) {
+TEST(Error, AMessageIsOnePlainLineWithoutEmptyParts) {
   EXPECT_STREQ(Error(BadInput{"x.mat", "", "a file", "", ""}).what(), "x.mat: expected a file");
-}
-
-TEST(Error, AMessageIsOnePlainLine) {
   EXPECT_STREQ(Error(BadInput{"x", "", "a", "b\nc\x1b[31m", ""}).what(), "x: expected a, found b c [31m");
 }
 

@@ -43,11 +43,9 @@ TEST(Options, PrintedConfigReadsBackToTheSameValues) {
 
 TEST(Options, EveryProblemOfAConfigFileIsReportedAtOnceWithItsLine) {
   Sample s;
-  const Error error =
-      test::error_of([&] { s.table().read_config("k = 500\n# fine\nnope = 1\ncolour = green\nk\n", "c"); });
   for (const char* part : {":1: k: expected an integer from 1 to 200, found '500'", ":3: unknown option 'nope'",
                            ":4: colour: expected one of: red, blue", ":5"})
-    EXPECT_TRUE(test::contains(error.what(), part));
+    test::expect_error([&] { s.table().read_config("k = 500\n# fine\nnope = 1\ncolour = green\nk\n", "c"); }, part);
 }
 
 TEST(Options, ValuesOutOfRangeChangeNothing) {

@@ -56,7 +56,7 @@ TEST(Together, AnErrorOfOneProcessIsThrownByAll) {
     const auto work = [&] {
       if (group.rank() == 1) throw Error(ErrorCode::usage, "no room");
     };
-    EXPECT_TRUE(test::contains(test::error_of([&] { together(group, work); }, ErrorCode::usage).what(), "no room"));
+    test::expect_error([&] { together(group, work); }, "no room", ErrorCode::usage);
   });
 }
 

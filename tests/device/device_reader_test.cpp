@@ -11,7 +11,7 @@
 
 #include "base/file.hpp"
 #include "device/device_file_builder.hpp"
-#include "error_of.hpp"
+#include "expect.hpp"
 #include "paths.hpp"
 
 namespace parsnets {
@@ -41,7 +41,7 @@ bool is_optional(std::size_t section) {
 
 /// The field a file is refused for; empty if it is accepted.
 std::string refused_field(const Bytes& file) {
-  const auto error = test::error_of([&] { read_device_info(file, "model.pnd"); });
+  const auto error = test::thrown_by([&] { read_device_info(file, "model.pnd"); });
   if (!error) return "";
   EXPECT_EQ(error->code(), ErrorCode::bad_input);
   EXPECT_EQ(error->parts().file, "model.pnd");

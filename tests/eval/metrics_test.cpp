@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "base/rng.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "model/prediction.hpp"
 
 namespace parsnets {

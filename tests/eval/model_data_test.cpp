@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "data/sample_set.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"
 
@@ -28,7 +28,7 @@ void exchange(Dataset& data, std::size_t count) {
 }
 
 std::string refusal(TrainedModel& t) {
-  return error_of([&] { evaluate(t.model, t.data, t.pool); });
+  return message_or_none([&] { evaluate(t.model, t.data, t.pool); });
 }
 
 }  // namespace

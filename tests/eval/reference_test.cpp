@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "paths.hpp"
 #include "temp_dir.hpp"
 
@@ -21,8 +21,8 @@ class OwnRows : public testing::Test {
   }
   void expect_refusal(const std::string& text, const std::vector<std::string>& words,
                       const std::string& name = "rows.csv") {
-    const std::string message = test::error_of([&] { read(text, name); });
-    for (const auto& word : words) EXPECT_NE(message.find(word), std::string::npos) << "'" << message << "' " << word;
+    const std::string message = test::error_message([&] { read(text, name); });
+    for (const auto& word : words) EXPECT_MENTIONS(message, word);
   }
   test::TempDir dir_;
 };

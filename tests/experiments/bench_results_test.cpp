@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "small_training.hpp"
 
 namespace parsnets::test {
@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string refusal(const Json& correct, const Dataset& data) {
-  return error_of([&] { outcomes_of_runs(Json::array({{{"correct", correct}}}), data); });
+  return message_or_none([&] { outcomes_of_runs(Json::array({{{"correct", correct}}}), data); });
 }
 
 }  // namespace

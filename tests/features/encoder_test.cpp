@@ -7,7 +7,7 @@
 #include "base/linalg.hpp"
 #include "base/random_matrix.hpp"
 #include "eigen_reference.hpp"
-#include "error_of.hpp"
+#include "expect.hpp"
 #include "features/fit_encoder.hpp"
 #include "parsnets/model_parts.hpp"
 

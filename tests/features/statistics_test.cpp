@@ -188,11 +188,8 @@ TEST(Statistics, KeptRowsAreTheSameForAnyOrderOfSamplesAndShards) {
     for (std::size_t first = 0; first < order.size(); first += 100) {
       Statistics part(options, names(4), 5);
       part.add(s.x.view(), s.labels, std::span(order).subspan(first, 100), pool);
-      if (seed == 3) part.merge(merged);
-      if (seed == 3)
-        merged = std::move(part);
-      else
-        merged.merge(part);
+      if (seed == 3) std::swap(part, merged);
+      merged.merge(part);
     }
     EXPECT_EQ(merged.kept_rows(), whole.kept_rows());
     EXPECT_EQ(merged.samples(), 600u);

@@ -17,7 +17,7 @@ namespace parsnets {
 namespace {
 
 using test::AddressSpaceCap;
-using test::bad_input_message;
+using test::error_message;
 using test::TempDir;
 
 class Csv : public ::testing::Test {
@@ -27,7 +27,7 @@ class Csv : public ::testing::Test {
     return read_csv(dir_ / "t.csv", has_header);
   }
   std::string table_refused(std::string_view text, bool has_header = true) {
-    return bad_input_message([&] { table(text, has_header); });
+    return error_message([&] { table(text, has_header); });
   }
   Matrix<float> numbers(std::string_view text) {
     test::write_bytes(dir_ / "n.csv", text);
@@ -35,7 +35,7 @@ class Csv : public ::testing::Test {
   }
   std::string numbers_refused(std::string_view text) {
     SCOPED_TRACE(text.substr(0, 40));
-    return bad_input_message([&] { numbers(text); });
+    return error_message([&] { numbers(text); });
   }
   TempDir dir_;
 };
@@ -88,7 +88,7 @@ TEST_F(Csv, ListsOfNamesMayBeQuoted) {
   EXPECT_EQ(parse_list("a,", "--names"), Names{"a"});
   EXPECT_EQ(parse_list("", "--names"), Names{});
   for (const char* broken : {"\"a", "a\"b", "\"a\"b", "a\nb"})
-    EXPECT_TRUE(test::error_message(ErrorCode::usage, [&] { parse_list(broken, "--names"); })
+    EXPECT_TRUE(test::error_message([&] { parse_list(broken, "--names"); }, ErrorCode::usage)
                     .starts_with("--names: expected names"))
         << broken;
 }
@@ -235,7 +235,7 @@ TEST_F(Csv, LinesAcrossPiecesAreReadWholeAndProgressIsTold) {
   EXPECT_TRUE(std::is_sorted(recorder.done.begin(), recorder.done.end()));
   for (const std::size_t after : {0u, 1u, 2u}) {
     test::ProgressRecorder cancelling(after);
-    test::error_message(ErrorCode::cancelled, [&] { read_csv_float(dir_ / "n.csv", &cancelling); });
+    test::error_message([&] { read_csv_float(dir_ / "n.csv", &cancelling); }, ErrorCode::cancelled);
   }
 }
 
@@ -314,7 +314,7 @@ TEST(CsvRows, BadRowsAreNamedByTheirLine) {
       {"", "found nothing"},
       {"name,3\n", "table:1"}};
   for (const auto& [text, message] : cases)
-    EXPECT_MENTIONS(bad_input_message([&] {
+    EXPECT_MENTIONS(error_message([&] {
                       CsvRowReader reader("table", pieces_of(text, 7));
                       while (reader.next(2).rows() > 0) {
                       }

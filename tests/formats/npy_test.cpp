@@ -19,7 +19,7 @@ namespace parsnets {
 namespace {
 
 using test::AddressSpaceCap;
-using test::bad_input_message;
+using test::error_message;
 using test::TempDir;
 
 std::string npy(const std::string& dict, const std::string& values, int major = 1) {
@@ -44,7 +44,7 @@ class NpyHeaderText : public ::testing::Test {
   }
   std::string refused(const std::string& dict, const std::string& values = floats(6)) {
     SCOPED_TRACE(dict);
-    return bad_input_message([&] { read(dict, values); });
+    return error_message([&] { read(dict, values); });
   }
   TempDir dir_;
 };
@@ -95,7 +95,7 @@ TEST(Npy, ReadsStringsThatNumpyWrites) {
     ASSERT_EQ(expected.size(), 7u);
     EXPECT_EQ(read_npy_strings({dir / (name + ".npy"), ""}), expected);
     EXPECT_EQ(read_npy_strings({dir / (name + ".npz"), "names"}), expected);
-    EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({dir / (name + ".npy"), ""}); }), "an array of numbers");
+    EXPECT_MENTIONS(error_message([&] { read_npy_float({dir / (name + ".npy"), ""}); }), "an array of numbers");
   }
 }
 
@@ -190,7 +190,7 @@ TEST_F(NpyHeaderText, RefusesWrongMagicVersionsAndHeaderLengths) {
   const auto refuse = [&](const std::string& bytes) {
     test::write_bytes(file, bytes);
     const AddressSpaceCap cap(32 << 20);
-    return bad_input_message([&] { read_npy_float({file, ""}); });
+    return error_message([&] { read_npy_float({file, ""}); });
   };
   const std::string good = npy(kGood, floats(6));
   EXPECT_MENTIONS(refuse("NUMPY" + good), "expected a numpy array");
@@ -205,8 +205,8 @@ TEST_F(NpyHeaderText, RefusesWrongMagicVersionsAndHeaderLengths) {
   std::string huge = npy(kGood, floats(6), 2);
   huge[11] = '\xff';
   EXPECT_MENTIONS(refuse(huge), "npy header length");
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({dir_ / "none.npy", ""}); }), "check the path");
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({dir_.path(), ""}); }), "directory");
+  EXPECT_MENTIONS(error_message([&] { read_npy_float({dir_ / "none.npy", ""}); }), "check the path");
+  EXPECT_MENTIONS(error_message([&] { read_npy_float({dir_.path(), ""}); }), "directory");
 }
 
 TEST(Npy, RefusesTextThatIsNotUnicode) {
@@ -214,7 +214,7 @@ TEST(Npy, RefusesTextThatIsNotUnicode) {
   const auto refuse = [&](const std::string& descr, const std::string& values) {
     test::write_bytes(dir / "x.npy",
                       npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,), }", values));
-    return bad_input_message([&] { read_npy_strings({dir / "x.npy", ""}); });
+    return error_message([&] { read_npy_strings({dir / "x.npy", ""}); });
   };
   EXPECT_MENTIONS(refuse("<U1", std::string("\x00\xd8\x00\x00", 4)), "valid Unicode text");
   EXPECT_MENTIONS(refuse("<U1", std::string("\x00\x00\x11\x00", 4)), "valid Unicode text");
@@ -229,7 +229,7 @@ TEST(Npy, EveryTruncationAndEveryExtraByteIsRefused) {
     for (std::size_t length = 0; length <= good.size() + 1; ++length) {
       if (length == good.size()) continue;
       test::write_bytes(dir / "x.npy", (good + "?").substr(0, length));
-      EXPECT_NE(bad_input_message([&] { read_npy_float({dir / "x.npy", ""}); }), "") << length;
+      EXPECT_NE(error_message([&] { read_npy_float({dir / "x.npy", ""}); }), "") << length;
     }
   }
 }
@@ -288,7 +288,7 @@ TEST(Npy, ReadsALargeFortranArrayInTheMemoryOfTheResult) {
   EXPECT_TRUE(std::is_sorted(recorder.done.begin(), recorder.done.end()));
   EXPECT_GT(recorder.done.size(), 5u);
   test::ProgressRecorder cancelling(3);
-  test::error_message(ErrorCode::cancelled, [&] { read_npy_float({dir / "x.npy", ""}, &cancelling); });
+  test::error_message([&] { read_npy_float({dir / "x.npy", ""}, &cancelling); }, ErrorCode::cancelled);
   EXPECT_EQ(cancelling.done.size(), 4u);
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using test::AddressSpaceCap;
 using test::ArrayFile;
-using test::bad_input_message;
+using test::error_message;
 using test::TempDir;
 
 Matrix<float> sample(std::size_t rows, std::size_t cols) {
@@ -87,7 +87,7 @@ TEST(Npy, NumpyReadsWhatIsWritten) {
 TEST(Npz, NamesTheMembersThatExistWhenOneIsMissing) {
   TempDir dir;
   write_archive(dir / "x.npz", true, sample(2, 2).view());
-  const auto message = bad_input_message([&] { read_npy_float({dir / "x.npz", "features"}); });
+  const auto message = error_message([&] { read_npy_float({dir / "x.npz", "features"}); });
   EXPECT_MENTIONS(message, "x.npz");
   EXPECT_MENTIONS(message, "member 'features'");
   EXPECT_MENTIONS(message, "'single', 'labels', 'klassen ä'");
@@ -99,14 +99,14 @@ TEST(Npz, RefusesRepeatedEncryptedAndOtherwiseCompressedMembers) {
   ArrayFile().add("aa", kLabels).add("bb", kLabels).write_npz(file);
   const std::string good = test::read_bytes(file);
   test::write_bytes(file, replaced(good, "bb.npy", "aa.npy"));
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "aa"}); }), "unique member names");
-  EXPECT_MENTIONS(bad_input_message([&] { npz_members(file); }), "unique member names");
+  EXPECT_MENTIONS(error_message([&] { read_npy_float({file, "aa"}); }), "unique member names");
+  EXPECT_MENTIONS(error_message([&] { npz_members(file); }), "unique member names");
   const std::size_t directory = good.find("PK\1\2");
   const auto with_byte = [&](std::size_t at, char value) {  // of the local header, and 2 behind it in the directory
     std::string bytes = good;
     bytes[at] = bytes[directory + at + 2] = value;
     test::write_bytes(file, bytes);
-    return bad_input_message([&] { read_npy_float({file, "aa"}); });
+    return error_message([&] { read_npy_float({file, "aa"}); });
   };
   EXPECT_MENTIONS(with_byte(6, static_cast<char>(good[6] | 1)), "decrypt");
   EXPECT_MENTIONS(with_byte(8, 12), "stored or deflated");
@@ -121,7 +121,7 @@ TEST(Npz, RefusesDeclaredSizesThatDeflateCannotReach) {
   for (int i = 0; i < 4; ++i) bomb[directory + 24 + static_cast<std::size_t>(i)] = static_cast<char>(i == 3 ? 0x7f : 0);
   test::write_bytes(file, bomb);
   const AddressSpaceCap cap(32 << 20);
-  const auto message = bad_input_message([&] { read_npy_float({file, "x"}); });
+  const auto message = error_message([&] { read_npy_float({file, "x"}); });
   EXPECT_MENTIONS(message, "declared size");
   EXPECT_MENTIONS(message, "2130706432 bytes");
 }
@@ -133,8 +133,8 @@ TEST(Npz, ADamagedValueIsCaughtByTheChecksum) {
   std::string bytes = test::read_bytes(file);
   bytes[bytes.find("PK\1\2") - 1] ^= 1;  // the last byte of the values
   test::write_bytes(file, bytes);
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_float({file, "x"}); }), "checksum");
-  EXPECT_MENTIONS(bad_input_message([&] { read_npy_double({file, "x"}); }), "checksum");
+  EXPECT_MENTIONS(error_message([&] { read_npy_float({file, "x"}); }), "checksum");
+  EXPECT_MENTIONS(error_message([&] { read_npy_double({file, "x"}); }), "checksum");
 }
 
 TEST(Npz, EveryTruncationIsRefused) {
@@ -144,7 +144,7 @@ TEST(Npz, EveryTruncationIsRefused) {
     const std::string good = test::read_bytes(dir / "good.npz");
     for (std::size_t length = 0; length < good.size(); ++length) {
       test::write_bytes(dir / "x.npz", good.substr(0, length));
-      EXPECT_NE(bad_input_message([&] { read_npy_float({dir / "x.npz", "single"}); }), "") << length;
+      EXPECT_NE(error_message([&] { read_npy_float({dir / "x.npz", "single"}); }), "") << length;
     }
   }
 }

@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "data/feature_source.hpp"
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "images/bmp_photos.hpp"
@@ -77,7 +77,7 @@ class ExtractionTest : public testing::Test {
                             list_images({dir_ / "photos"}), dir_ / out, options_, pool, progress);
   }
   std::string message_of(const std::string& out, ErrorCode code) {
-    return error_message(code, [&] { extract(out); });
+    return error_message([&] { extract(out); }, code);
   }
   Dataset loaded(const std::string& out) {
     LoadOptions load;
@@ -129,7 +129,7 @@ TEST_F(ExtractionTest, ACancelledOneGoesOnAndEndsWithTheSameBytes) {
   extract("whole");
   const std::size_t runs = backbone_.runs;
   CancelAfter four(4);
-  EXPECT_MENTIONS(error_message(ErrorCode::cancelled, [&] { extract("out", &four, 1); }), "4 photographs");
+  EXPECT_MENTIONS(error_message([&] { extract("out", &four, 1); }, ErrorCode::cancelled), "4 photographs");
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_ / "out"), {}), 1) << "the partial file alone";
   const Extraction done = extract("out");
   EXPECT_EQ(done.continued, 4u);
@@ -167,7 +167,7 @@ TEST_F(ExtractionTest, FeaturesComeAfterWhatTellsTheirOriginAndAreNotReadBeforeA
   extract("out");
   EXPECT_EQ(files("out"), files("whole"));
   write_text_file(dir_ / "out/extraction.partial", "left by a run that was killed");
-  EXPECT_MENTIONS(bad_input_message([&] { loaded("out"); }), "an extraction that was interrupted");
+  EXPECT_MENTIONS(error_message([&] { loaded("out"); }), "an extraction that was interrupted");
 }
 
 TEST_F(ExtractionTest, UnreadableImagesAreLeftOutAndNamed) {
@@ -286,7 +286,7 @@ TEST_F(ExtractionTest, AShortageOfMemoryAndAFailedNetworkStopItAndKeepWhatIsDone
         std::tuple{In::run, kNotEnoughMemory, "not enough memory to run the network"},
         std::tuple{In::run, "an operator failed", "the network failed: an operator failed"}}) {
     FailsAfterFour failing(in, problem);
-    const std::string message = error_message(ErrorCode::failure, [&] { extract("out", nullptr, 2, &failing); });
+    const std::string message = error_message([&] { extract("out", nullptr, 2, &failing); }, ErrorCode::failure);
     for (const char* part : {expected, ".bmp", "4 photographs", "the same command goes on"})
       EXPECT_MENTIONS(message, part);
     EXPECT_EQ(extract("out").continued, 4u);
@@ -335,7 +335,7 @@ class PartialFeaturesTest : public testing::Test {
     partial.append("c", sum('c'), row(3));
   }
   void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
-    error_message(code, [&] { PartialFeatures(out_, source_, progress); });
+    error_message([&] { PartialFeatures(out_, source_, progress); }, code);
   }
 
   TempDir dir_;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "images/bmp_photos.hpp"
 #include "temp_dir.hpp"
 
@@ -14,7 +14,7 @@ TEST(FeaturesOfImage, LimitsHoldBeforeAnythingIsDecoded) {
     features_of_image(backbone, BmpBackbone::kInput, bytes_of(image), "upload", limits);
   };
   const auto refusal = [&](const std::string& image, const ImageLimits& limits = {}) {
-    return bad_input_message([&] { read(image, limits); });
+    return error_message([&] { read(image, limits); });
   };
   const std::string photo = bmp_photo(8, 6, 1);
   EXPECT_NO_THROW(read(photo));

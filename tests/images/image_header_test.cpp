@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "images/image_problem.hpp"
 
 namespace parsnets::test {

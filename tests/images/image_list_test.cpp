@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {
@@ -25,7 +25,7 @@ Names names_of(const ImageList& list) {
 }
 
 std::string list_refusal(const std::vector<fs::path>& places, const fs::path& labels = {}) {
-  return bad_input_message([&] { list_images(places, labels); });
+  return error_message([&] { list_images(places, labels); });
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
+#include "expect.hpp"
 #include "images/image_header.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::test {
 
@@ -35,14 +35,9 @@ inline std::string jpeg_segment(int marker, const std::string& content) {
 
 /// The message of the error; empty: the image is taken.
 inline std::string message_of(const std::string& image, const ImageLimits& limits = {}) {
-  try {
-    check_image(bytes_of(image), limits, "photo");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_EQ(error.parts().file, "photo");
-    return error.what();
-  }
-  return "";
+  const std::string message = message_or_none([&] { check_image(bytes_of(image), limits, "photo"); });
+  EXPECT_TRUE(message.empty() || message.starts_with("photo: ")) << message;
+  return message;
 }
 
 }  // namespace parsnets::test

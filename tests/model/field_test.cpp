@@ -191,7 +191,7 @@ TEST(Field, ABadSampleInALaterBatchLeavesTheModelAsItWas) {
   const auto before = vectors_of(f.model);
   Matrix<float> samples = Matrix<float>::copy_of(f.pile.view());
   samples(30, 2) = std::nanf("");
-  EXPECT_EQ(test::caught([&] { adapt(f.model, samples.view(), {.classes = {}, .batch = 20}, f.pool); }).parts().field,
+  EXPECT_EQ(test::error_of([&] { adapt(f.model, samples.view(), {.classes = {}, .batch = 20}, f.pool); }).parts().field,
             "sample 30, feature 2");
   EXPECT_EQ(vectors_of(f.model), before);
   EXPECT_FALSE(is_adapted(f.model));

@@ -76,7 +76,7 @@ Gates gates_for(const GateOptions& options, const Matrix<float>& e, ThreadPool& 
 
 ErrorCode code_of(const GateOptions& options, const Matrix<float>& e) {
   ThreadPool pool(1);
-  return test::caught([&] { gates_for(options, e, pool); }).code();
+  return test::code_of([&] { gates_for(options, e, pool); });
 }
 
 }  // namespace

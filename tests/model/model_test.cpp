@@ -145,7 +145,7 @@ TEST(Model, WrongOrNonFiniteInputIsRefused) {
   EXPECT_THROW(t.model.scores(Matrix<float>(2, 5, 1.0f).view(), t.pool), Error);
   Matrix<float> x(2, t.model.dimensions, 1.0f);
   x(1, 3) = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(test::caught([&] { t.model.scores(x.view(), t.pool); }).parts().field, "sample 1, feature 3");
+  EXPECT_EQ(test::error_of([&] { t.model.scores(x.view(), t.pool); }).parts().field, "sample 1, feature 3");
 }
 
 TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {

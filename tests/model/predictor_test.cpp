@@ -361,7 +361,7 @@ TEST(Predictor, TheFirstBadValueIsNamedWhereverItsBlockRuns) {
   x(2900, 1) = x(1700, 5) = std::nanf("");
   ThreadPool pool(3);
   const PreparedClasses classes = model.prepare_classes(pool);
-  const auto field_of = [](const auto& call) { return test::caught(call).parts().field; };
+  const auto field_of = [](const auto& call) { return test::error_of(call).parts().field; };
   EXPECT_EQ(field_of([&] { model.scores(x.view(), classes, pool); }), "sample 1700, feature 5");
   EXPECT_EQ(field_of([&] { model.visit_scores(x.view(), classes, pool, [](std::size_t, MatrixView<const float>) {}); }),
             "sample 1700, feature 5");

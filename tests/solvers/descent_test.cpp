@@ -8,7 +8,7 @@
 
 #include "base/linalg.hpp"
 #include "base/random_matrix.hpp"
-#include "error_of.hpp"
+#include "expect.hpp"
 #include "largest_difference.hpp"
 #include "model/composite.hpp"
 #include "solvers/baselines/small_problem.hpp"
@@ -271,7 +271,7 @@ TEST(Descent, ImpossibleRequestsAreRefused) {
     DescentOptions options;
     DescentProblem q(true);
     change(options, q);
-    return test::error_of([&] { descend(q.model, q.samples(), options, pool); }).has_value();
+    return test::thrown_by([&] { descend(q.model, q.samples(), options, pool); }).has_value();
   };
   const std::pair<const char*, Change> cases[] = {
       {"lambda", [](auto& o, auto&) { o.lambda = 0; }},

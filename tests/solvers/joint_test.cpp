@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random_matrix.hpp"
-#include "error_of.hpp"
+#include "expect.hpp"
 #include "solvers/svr_problem.hpp"
 
 namespace parsnets {

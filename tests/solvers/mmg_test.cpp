@@ -12,7 +12,7 @@
 #include "base/linalg.hpp"
 #include "base/random_matrix.hpp"
 #include "eigen_reference.hpp"
-#include "error_of.hpp"
+#include "expect.hpp"
 #include "solvers/svr_problem.hpp"
 
 namespace parsnets {

@@ -186,7 +186,9 @@ TEST_F(CalibrateOpenSet, WhatCannotBeCalibratedIsRefusedAndLeavesTheModel) {
 
 TEST_F(CalibrateOpenSet, TrainingRefusesBeforeTheWorkWhatItCannotCalibrate) {
   const auto message_of = [&](const std::string& method) {  // eszsl compares by dot products
-    return test::caught([&] { train(data, test::small_options(method, "false-accept=0.05"), pool); }).message();
+    return test::thrown_by([&] { train(data, test::small_options(method, "false-accept=0.05"), pool); })
+        .value()
+        .message();
   };
   EXPECT_NE(message_of("eszsl").find("compares them by cosine"), std::string::npos);
   const auto seen = data.seen_classes();

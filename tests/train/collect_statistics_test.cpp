@@ -50,7 +50,7 @@ TEST(CollectStatistics, CanBeCancelledAndLimited) {
   ThreadPool pool(1);
   Stops stops;
   const auto code_of = [&](ProgressObserver* progress, std::uint64_t limit) {
-    return test::caught([&] { collect_statistics(dir.path(), {}, {}, pool, progress, limit); }).code();
+    return test::code_of([&] { collect_statistics(dir.path(), {}, {}, pool, progress, limit); });
   };
   EXPECT_EQ(code_of(&stops, 0), ErrorCode::cancelled);
   EXPECT_EQ(code_of(nullptr, 1000000), ErrorCode::usage);

@@ -80,7 +80,7 @@ TEST_F(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
 TEST_F(FitCheckpoint, OtherOrDamagedFilesAreRefused) {
   save_fold(dir / "f", "this fit", {});
   const auto code_of = [&](const std::string& fingerprint) {
-    return test::caught([&] { load_fold(dir / "f", fingerprint); }).code();
+    return test::code_of([&] { load_fold(dir / "f", fingerprint); });
   };
   EXPECT_EQ(code_of("another fit"), ErrorCode::bad_input);
   EXPECT_NO_THROW(load_fold(dir / "f", "this fit"));

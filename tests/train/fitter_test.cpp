@@ -50,9 +50,7 @@ TEST(Fitter, RefinementRefusesAMemoryLimitItCannotKeep) {
   Fitter fitter(data, data.split.trainval, pool, nullptr);
   auto options = resolve_options(test::small_options("parsnets", "refine-steps=2"), data);
   options.run.memory_limit = 1000;
-  const Error error = test::caught([&] { fitter.fit(options); });
-  EXPECT_EQ(error.code(), ErrorCode::usage);
-  EXPECT_NE(std::string(error.what()).find("memory-limit"), std::string::npos);
+  test::expect_error([&] { fitter.fit(options); }, "memory-limit", ErrorCode::usage);
 }
 
 TEST(Fitter, WhatWasFittedInBetweenDoesNotChangeAFit) {

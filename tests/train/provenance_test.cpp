@@ -72,7 +72,7 @@ TEST(Provenance, WhatDiffersIsNamed) {
   other.samples = 12;
   other.split.val.second = "0";
   other.name = "renamed";
-  const std::string found = caught([&] { check_same_data(record, other, "here"); }).parts().found;
+  const std::string found = error_of([&] { check_same_data(record, other, "here"); }).parts().found;
   EXPECT_NE(found.find("samples 12, split val of"), std::string::npos) << found;
   EXPECT_EQ(found.find("renamed"), std::string::npos);
   Dataset changed = small_training_set();

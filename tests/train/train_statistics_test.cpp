@@ -108,7 +108,9 @@ TEST_F(TrainStatistics, AFoldHoldsOutAGroupAndTakesItsTestsOutOfTheSums) {
 TEST_F(TrainStatistics, RefusesWhatNeedsSamplesAndWhatDoesNotFit) {
   const Statistics all = statistics_of(data, 0, 1, pool);
   const auto error_of = [&](const Statistics& statistics, const TrainOptions& options) {
-    return test::caught([&] { train_from_statistics(statistics, data, options, pool); }).message(flag_option);
+    return test::thrown_by([&] { train_from_statistics(statistics, data, options, pool); })
+        .value()
+        .message(flag_option);
   };
   TrainOptions options = test::options_with("parsnets", "refine-steps=5;networks=8;search=grid;false-accept=0.1");
   const std::string refused = error_of(all, options);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "error_of.hpp"
+#include "expect.hpp"
 #include "solvers/baselines/small_problem.hpp"
 
 namespace parsnets {
