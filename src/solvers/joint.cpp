@@ -9,6 +9,7 @@
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "parsnets/error.hpp"
+#include "solvers/gated_kernel.hpp"
 
 namespace parsnets {
 
@@ -44,11 +45,7 @@ Matrix<double> values_of(const GatedSamples& s, MatrixView<const float> networks
   Matrix<double> f(last - first, m, 0.0);
   for (std::size_t i = 0; i < s.networks; ++i) {
     if (members[i].empty()) continue;
-    Matrix<double> z(members[i].size(), width);
-    for (std::size_t r = 0; r < z.rows(); ++r) {
-      z(r, 0) = 1;
-      std::copy_n(s.z.row(members[i][r]).begin(), width - 1, z.row(r).begin() + 1);
-    }
+    const Matrix<double> z = network_inputs<double>(s.z, members[i]);
     const Matrix<double> theta = to_double({networks.data() + i * width * m, width, m});
     const Matrix<double> values = product(pool, Trans::no, z, Trans::no, theta);
     for (std::size_t r = 0; r < z.rows(); ++r)

@@ -148,40 +148,6 @@ double norm_of(std::span<const double> v) {
   return std::sqrt(sum);
 }
 
-MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
-                     bool unit_rows, ThreadPool& pool) {
-  use_serial_blas();
-  check_labels(labels, y.rows());
-  check_finite(y, "outputs");
-  MmgValue result;
-  if (y.empty()) return result;
-  const Classes classes = sort_by_class(labels);
-  const std::size_t n = y.rows(), m = y.cols();
-  Matrix<double> sorted(n, m), gradient(with_gradient ? n : 0, m);
-  std::vector<double> length(n, 1.0);
-  for (std::size_t r = 0; r < n; ++r) {
-    std::copy_n(y.row(classes.order[r]).begin(), m, sorted.row(r).begin());
-    if (!unit_rows) continue;
-    length[r] = norm_of(sorted.row(r));
-    if (length[r] > 0)
-      for (double& v : sorted.row(r)) v /= length[r];
-  }
-  const Value g = mmg_of_runs(sorted.view(), runs(classes.slot, classes.order), gradient.view(), pool);
-  const double scale = unit_rows ? 1 / static_cast<double>(n) : 1.0;
-  result.value = scale * g.value;
-  result.classes = scale * g.classes;
-  if (!with_gradient) return result;
-  result.gradient = Matrix<float>(n, m);
-  for (std::size_t r = 0; r < n; ++r) {
-    const auto u = sorted.row(r), d = gradient.row(r);
-    const double radial = unit_rows ? std::inner_product(u.begin(), u.end(), d.begin(), 0.0) : 0.0;
-    const double factor = length[r] > 0 ? scale / length[r] : 0.0;
-    const auto out = result.gradient.row(classes.order[r]);
-    for (std::size_t j = 0; j < m; ++j) out[j] = static_cast<float>(factor * (d[j] - radial * u[j]));
-  }
-  return result;
-}
-
 // vec(Θ_i) of `count` networks as rows of a matrix, K x (h·m), biases skipped.
 struct Weights {
   MatrixView<const float> networks;
@@ -242,24 +208,37 @@ Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> row
 
 }  // namespace
 
-NuclearNorm nuclear_norm(MatrixView<const float> y, bool with_subgradient, ThreadPool& pool) {
-  use_serial_blas();
-  check_finite(y, "matrix");
-  Matrix<double> subgradient(with_subgradient ? y.rows() : 0, y.cols());
-  NuclearNorm result;
-  result.value = nuclear(to_double(y).view(), subgradient.view(), pool);
-  if (with_subgradient) result.subgradient = to_float(subgradient.view());
-  return result;
-}
-
-MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
-                        ThreadPool& pool) {
-  return mmg_of_rows(y, labels, with_gradient, false, pool);
-}
-
 MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
                           ThreadPool& pool) {
-  return mmg_of_rows(f, labels, with_gradient, true, pool);
+  use_serial_blas();
+  check_labels(labels, f.rows());
+  check_finite(f, "outputs");
+  MmgValue result;
+  if (f.empty()) return result;
+  const Classes classes = sort_by_class(labels);
+  const std::size_t n = f.rows(), m = f.cols();
+  Matrix<double> sorted(n, m), gradient(with_gradient ? n : 0, m);
+  std::vector<double> length(n);
+  for (std::size_t r = 0; r < n; ++r) {
+    std::copy_n(f.row(classes.order[r]).begin(), m, sorted.row(r).begin());
+    length[r] = norm_of(sorted.row(r));
+    if (length[r] > 0)
+      for (double& v : sorted.row(r)) v /= length[r];
+  }
+  const Value g = mmg_of_runs(sorted.view(), runs(classes.slot, classes.order), gradient.view(), pool);
+  const double scale = 1 / static_cast<double>(n);
+  result.value = scale * g.value;
+  result.classes = scale * g.classes;
+  if (!with_gradient) return result;
+  result.gradient = Matrix<float>(n, m);
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto u = sorted.row(r), d = gradient.row(r);
+    const double radial = std::inner_product(u.begin(), u.end(), d.begin(), 0.0);
+    const double factor = length[r] > 0 ? scale / length[r] : 0.0;
+    const auto out = result.gradient.row(classes.order[r]);
+    for (std::size_t j = 0; j < m; ++j) out[j] = static_cast<float>(factor * (d[j] - radial * u[j]));
+  }
+  return result;
 }
 
 NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int32_t> labels,

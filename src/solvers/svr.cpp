@@ -204,12 +204,9 @@ Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const f
     for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {  // few at a time are gathered
       const std::size_t end = (rows[first] / kGathered + 1) * kGathered;
       while (last < rows.size() && rows[last] < end) ++last;
-      Matrix<float> z(last - first, width), b(last - first, m);
-      for (std::size_t r = first; r < last; ++r) {
-        z(r - first, 0) = 1;
-        std::ranges::copy(samples.z.row(rows[r]), z.row(r - first).begin() + 1);
-        std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
-      }
+      const Matrix<float> z = network_inputs(samples.z, std::span(rows).subspan(first, last - first));
+      Matrix<float> b(last - first, m);
+      for (std::size_t r = first; r < last; ++r) std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
       gemm(CblasTrans, CblasNoTrans, width, m, last - first, 1, z.data(), width, b.data(), m, 1,
            theta.data() + g * width * m, m);
     }

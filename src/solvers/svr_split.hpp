@@ -20,7 +20,6 @@ class ShiftedFactor {
   /// Bytes an object holds.
   static double bytes_needed(std::size_t n, std::size_t block);
 
-  float rho() const { return rho_; }
   /// Solves (T + ρI)·X = B in place of B, N x m.
   void solve(MatrixView<float> b) const;
   /// (T + ρI)⁻¹·1 and its sum.

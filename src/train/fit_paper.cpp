@@ -38,7 +38,8 @@ void PaperFitter::fit(const TrainOptions& options, Model& model, const std::file
   const auto& o = std::get<PaperOptions>(options.method);
   stages_.require_all_samples("method", "paper");
   const std::uint64_t seed = options.run.seed;
-  const GateRequest gates{{o.feature_scaling, o.encoding, o.random_rotation, seed}, {o.gates, o.networks, o.active, seed}};
+  const GateRequest gates{{o.feature_scaling, o.encoding, o.random_rotation, seed},
+                          {o.gates, o.networks, o.active, seed}};
   const TargetVectors targets = stages_.targets(o.semantics);
   model.feature_preprocess = stages_.inputs(o.feature_scaling).preprocess;
   model.semantic_preprocess = targets.preprocess;
@@ -147,7 +148,7 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
                                targets.vectors.view(),
                                preconditioner.view(),
                                nullptr};
-  model.record.joint = objective_trace(descend(model, samples, descent, stages_.pool, stages_.progress));
+  model.record.joint = descend(model, samples, descent, stages_.pool, stages_.progress);
 }
 
 }  // namespace parsnets

@@ -58,8 +58,7 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
   model.semantic_preprocess = fit_place_semantics(o, stages.data.semantics, means);
   LinearMap shared{Matrix<float>::copy_of(map.weights.view()), std::vector<float>(map.weights.cols(), 0.0f)};
   const std::uint64_t seed = options.run.seed;
-  const GateRequest gates{{scaling, o.encoding, false, seed},
-                          {GateKind::anchor, o.networks, o.active, seed}};
+  const GateRequest gates{{scaling, o.encoding, false, seed}, {GateKind::anchor, o.networks, o.active, seed}};
   if (o.networks == 0) {
     set_linear_map(model, std::move(shared));
   } else {
@@ -90,8 +89,7 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
     const DescentSamples samples{
         stages.blocks(scaling, o.networks > 0 ? &gates : nullptr), stages.place.kept, stages.labels, {},
         stages.class_preconditioner(scaling, o.shrinkage).view(),  stages.place.group};
-    const auto steps = descend(model, samples, descent, stages.pool, stages.progress, watch);
-    model.record.refinement = objective_trace(steps);
+    model.record.refinement = descend(model, samples, descent, stages.pool, stages.progress, watch);
   } else if (observer) {
     observer(0, model, {means});
   }
