@@ -25,8 +25,6 @@ void check_options(const JointOptions& o) {
   if (!(o.mmg >= 0) || !std::isfinite(o.mmg))
     impossible_joint(fmt::format("mmg must be a number >= 0, found {}", o.mmg));
   if (o.outer_steps < 0) impossible_joint(fmt::format("outer_steps must be >= 0, found {}", o.outer_steps));
-  if (!(o.step > 0) || !std::isfinite(o.step))
-    impossible_joint(fmt::format("step must be a number > 0, found {}", o.step));
 }
 
 void check_shape(const char* field, std::size_t rows, std::size_t cols, std::size_t want_rows, std::size_t want_cols) {
@@ -120,15 +118,14 @@ class Joint {
     const double slope = weight_ * std::sqrt(dot(g.gradient.values(), g.gradient.values())),
                  size = std::sqrt(dot(now_.networks.values(), now_.networks.values()));
     if (!(slope > 0)) return false;
-    const double first = options_.step * std::min(1.0, size / slope);
+    const double first = std::min(1.0, size / slope);
     for (const int last = halvings_ + kJointHalvings; halvings_ <= last; ++halvings_) {
       report(progress_, {"joint fit", static_cast<std::uint64_t>(outer),
                          static_cast<std::uint64_t>(options_.outer_steps), "steps"});
       const double eta = std::ldexp(first, -halvings_);
       double tau = std::ldexp(1.0, -2 * halvings_);
       Point next = attempt(g.gradient, eta, tau);
-      const JointStep step{next.objective,   next.fit, next.mmg, eta, tau, next.objective <= now_.objective,
-                           next.relative_gap};
+      const JointStep step{next.objective, next.fit, next.mmg, eta, tau, next.objective <= now_.objective};
       result_.steps.push_back(step);
       report_message(progress_, fmt::format("joint fit: step {}, eta {:.3g}, J {:.6g} -> {:.6g}, g {:.4g}, {}",
                                             outer + 1, step.step, now_.objective, step.objective, step.mmg,
@@ -206,7 +203,7 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
   const std::size_t n = samples.z.rows(), m = targets.cols();
   check_shape("centre", centre.rows(), centre.cols(), samples.networks * (samples.z.cols() + 1), m);
   check_shape("targets", targets.rows(), m, n, m);
-  check_samples(samples, pool);
+  check_samples(samples);
   if (!start.empty()) check_shape("start", start.rows(), start.cols(), n, m);
   const double share = eta / (1 + eta);
   SvrOptions inner = options;

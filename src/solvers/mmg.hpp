@@ -31,11 +31,9 @@ struct MmgValue {
 MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
                           ThreadPool& pool);
 
-struct NetworkMmg {
-  double value = 0;
-  double classes = 0;      ///< as in MmgValue
-  Matrix<float> gradient;  ///< (K·(h+1)) x m, zero in the rows of the biases; empty when not asked for
-  double flops = 0;        ///< of the products, counted
+/// Its gradient is (K·(h+1)) x m, zero in the rows of the biases.
+struct NetworkMmg : MmgValue {
+  double flops = 0;  ///< of the products, counted
 };
 /// (1/P) Σ_i g(Y_i), Y_i = Z_i Θ_i/‖Θ_i‖_F without biases, Z_i the samples that network i is active for, P = n·k pairs.
 /// The gradient is the one for Θ_i: tangent to it, since its scale does not count. A network that is zero or has no

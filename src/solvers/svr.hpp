@@ -42,7 +42,7 @@ struct GatedSamples {
 };
 
 /// Throws bad_input where shapes, gates or values of the samples are impossible.
-void check_samples(const GatedSamples& samples, ThreadPool& pool);
+void check_samples(const GatedSamples& samples);
 
 struct SvrPass {
   int pass = 0;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -560,13 +559,6 @@ TEST_F(DeviceBank, RefusesWhatItCannotLearnFromAndChangesNothing) {
   EXPECT_EQ(device.adapt(pile.data(), 1), PNRT_CANNOT_LEARN);
   EXPECT_EQ(device.teach("added", pile.data(), 1), PNRT_CANNOT_LEARN);
   EXPECT_EQ(pnrt_forget(&device.bank), PNRT_CANNOT_LEARN);
-}
-
-TEST_F(DeviceBank, NeedsClassSpaceToLearn) {
-  SmallBank device(device_file(small_model("anchor", pool), Precision::int8, 0, pool), 1);
-  EXPECT_EQ(pnrt_learning_bytes(&device.bank), 0u);
-  std::array<std::uint32_t, 64> learning;
-  EXPECT_EQ(pnrt_bank_learn(&device.bank, learning.data(), sizeof learning), PNRT_CANNOT_LEARN);
 }
 
 TEST_F(DeviceBank, IsSavedWithItsEditsAndSaysWhatIsWrong) {

@@ -182,31 +182,6 @@ TEST_F(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
   }
 }
 
-TEST_F(Runtime, LimitsWhoCompetes) {
-  const Model model = small_model("anchor", pool);
-  SmallDevice device(device_file(model, Precision::int8, 0, pool));
-  const Matrix<float> x = test::small_samples(1);
-  pnrt_match top[64];
-  pnrt_verdict verdict;
-  const auto classify = [&](pnrt_among among) {
-    const pnrt_query query{0, static_cast<std::uint32_t>(among)};
-    ASSERT_EQ(pnrt_classify(&device.model, nullptr, x.row(0).data(), &query, top, 64, &verdict, device.work.data(),
-                            device.work_bytes()),
-              PNRT_OK);
-  };
-  classify(PNRT_ALL);
-  EXPECT_EQ(verdict.count, model.classes.names.size());
-  for (const auto among : {PNRT_SEEN, PNRT_UNSEEN}) {
-    classify(among);
-    double sum = 0;
-    for (std::uint32_t i = 0; i < verdict.count; ++i) {
-      EXPECT_EQ(model.classes.seen[top[i].index] != 0, among == PNRT_SEEN);
-      sum += top[i].confidence;
-    }
-    EXPECT_NEAR(sum, 1, 1e-5);
-  }
-}
-
 TEST_F(Runtime, RemovesClassesAndReusesTheirPlaces) {
   const Model model = small_model("anchor", pool);
   SmallBank bank(device_file(model, Precision::int8, 2, pool), 2);
@@ -233,18 +208,6 @@ TEST_F(Runtime, RemovesClassesAndReusesTheirPlaces) {
   EXPECT_EQ(found, second);
   const auto scores = bank.scores(test::small_samples(1).row(0).data());
   EXPECT_EQ(scores[3], -std::numeric_limits<float>::max());
-}
-
-TEST_F(Runtime, FindsEveryClassByName) {
-  const Model model = small_model("linear", pool);
-  SmallDevice device(device_file(model, Precision::float32, 0, pool));
-  for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-    std::uint32_t index = 0;
-    ASSERT_EQ(pnrt_find_class(&device.model, nullptr, model.classes.names[c].c_str(), &index), PNRT_OK);
-    EXPECT_EQ(index, c);
-  }
-  std::uint32_t index = 0;
-  EXPECT_EQ(pnrt_find_class(&device.model, nullptr, "no such class", &index), PNRT_NOT_FOUND);
 }
 
 TEST_F(Runtime, PathsGiveTheSameBitsForInt8) {

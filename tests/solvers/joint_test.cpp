@@ -281,7 +281,6 @@ TEST_F(JointFit, RefusesImpossibleOptionsAndInputs) {
       {"mmg", [](JointOptions& o) { o.mmg = -0.1; }},
       {"mmg", [](JointOptions& o) { o.mmg = std::nan(""); }},
       {"outer_steps", [](JointOptions& o) { o.outer_steps = -1; }},
-      {"step", [](JointOptions& o) { o.step = 0; }},
       {"c", [](JointOptions& o) { o.svr.c = 0; }},
   };
   for (const auto& [name, change] : cases) {

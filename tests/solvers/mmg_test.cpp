@@ -177,8 +177,7 @@ double reference_networks(const Networks& p, const Dense& theta) {
   return total / pairs;
 }
 
-TEST(NetworkMmg, ValueAndGradientMatchTheDefinition) {
-  ThreadPool pool(2);
+TEST_F(Mmg, ValueAndGradientOfNetworksMatchTheDefinition) {
   const Networks p;
   const NetworkMmg g = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, pool);
   const Dense theta = dense(p.theta.view()), gradient = dense(g.gradient.view());
@@ -199,8 +198,7 @@ TEST(NetworkMmg, ValueAndGradientMatchTheDefinition) {
   EXPECT_NEAR(network_orthogonality(p.theta.view(), 6, pool), largest, 1e-9);
 }
 
-TEST(NetworkMmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
-  ThreadPool pool(1);
+TEST_F(Mmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
   const Networks p;
   const auto g = [&](const Matrix<float>& theta) {
     return mmg_of_networks(p.problem.samples(), p.labels, theta.view(), true, pool);
