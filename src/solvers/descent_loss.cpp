@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "base/row_blocks.hpp"
+#include "model/field_em.hpp"
 #include "solvers/gated_kernel.hpp"
 #include "solvers/mmg.hpp"
 
@@ -47,13 +47,10 @@ void LossOfOutputs::set_classes(MatrixView<const float> vectors, std::span<const
   centre_.assign(centre.begin(), centre.end());
   centre_.resize(vectors.cols(), 0.0f);
   const auto& seen = slots_.classes();
-  directions_ = Matrix<float>(seen.size(), vectors.cols(), 0.0f);
-  for (std::size_t s = 0; s < seen.size(); ++s) {
-    const auto p = vectors.row(static_cast<std::size_t>(seen[s]));
-    const double length = std::sqrt(dot(p, p));
-    if (length > 0)
-      for (std::size_t j = 0; j < p.size(); ++j) directions_(s, j) = static_cast<float>(p[j] / length);
-  }
+  directions_ = Matrix<float>(seen.size(), vectors.cols());
+  for (std::size_t s = 0; s < seen.size(); ++s)
+    std::ranges::copy(vectors.row(static_cast<std::size_t>(seen[s])), directions_.row(s).begin());
+  unit_rows(directions_.view());
 }
 
 double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,
