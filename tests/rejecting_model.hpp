@@ -87,12 +87,7 @@ inline void reject_by_hand(Model& model, MatrixView<const float> x, ThreadPool& 
 
 /// A small_model() that rejects; also "classes closed", the closed form alone, which is one network.
 inline Model rejecting_model(const std::string& kind, ThreadPool& pool) {
-  Model model;
-  if (kind == "classes closed") {
-    model = train(small_training_set(), TrainOptions(), pool);
-  } else {
-    model = small_model(kind, pool);
-  }
+  Model model = kind == "classes closed" ? train(small_training_set(), TrainOptions(), pool) : small_model(kind, pool);
   const Matrix<float> x = small_samples(900);
   reject_by_hand(model, x.view(), pool);
   return model;

@@ -66,9 +66,9 @@ struct SmallDevice {
   pnrt_model model{};
   std::vector<float> work;
 
-  explicit SmallDevice(std::vector<std::byte> bytes, std::size_t extra_classes = 0) : file(std::move(bytes)) {
+  explicit SmallDevice(std::vector<std::byte> bytes) : file(std::move(bytes)) {
     EXPECT_EQ(pnrt_open(&model, file.data(), file.size()), PNRT_OK);
-    work.resize(pnrt_work_bytes(&model, nullptr) / 4 + 1 + extra_classes);
+    work.resize(pnrt_work_bytes(&model, nullptr) / 4 + 1);
   }
   std::size_t work_bytes() const { return work.size() * 4; }
 

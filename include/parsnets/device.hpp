@@ -86,11 +86,11 @@ Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& p
 
 /// What export_model writes, and what it may cost.
 struct ExportOptions {
-  std::optional<Precision> precision;  ///< none: int8, or chosen under max_bytes
-  std::optional<std::size_t> rank;     ///< none: all networks, or chosen under max_bytes
-  std::uint64_t max_bytes = 0;         ///< 0: no bound; otherwise precision and rank are chosen by validation accuracy
-  double max_drop = 0.5;               ///< points of ZSL or H that export may cost on validation classes
-  std::uint64_t memory_limit = 0;      ///< bytes for the whole process while accuracy is measured; 0: none
+  std::optional<Precision> precision = {};  ///< none: int8, or chosen under max_bytes
+  std::optional<std::size_t> rank = {};     ///< none: all networks, or chosen under max_bytes
+  std::uint64_t max_bytes = 0;     ///< 0: no bound; otherwise precision and rank are chosen by validation accuracy
+  double max_drop = 0.5;           ///< points of ZSL or H that export may cost on validation classes
+  std::uint64_t memory_limit = 0;  ///< bytes for the whole process while accuracy is measured; 0: none
 };
 
 /// A way to store the networks, and what it costs.

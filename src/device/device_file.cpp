@@ -18,6 +18,7 @@
 #include "device/mix_networks.hpp"
 #include "formats/file_kind.hpp"
 #include "model/evidence.hpp"
+#include "model/field_em.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
@@ -208,14 +209,6 @@ void put_networks(Writer& out, const NetworkMixture& mixture, std::size_t stored
   out.vector(DevicePart::mixing, mixture.mixing.values());
 }
 
-void to_unit_length(Matrix<float>& rows) {
-  for (std::size_t r = 0; r < rows.rows(); ++r) {
-    const double length = std::sqrt(dot(rows.row(r), rows.row(r)));
-    if (length > 0)
-      for (float& v : rows.row(r)) v = static_cast<float>(v / length);
-  }
-}
-
 /// What class space needs beside: predicted attributes, and how class vectors came about.
 void put_class_space(Writer& out, const Model& model) {
   const std::size_t o = model.outputs(), m = model.attributes();
@@ -327,7 +320,7 @@ std::vector<std::byte> device_file(const Model& model, Precision precision, std:
   out.matrix(DevicePart::prototype_weights, transposed(model.prototypes.weights).view());
   const bool cosine = model.similarity == Similarity::cosine;  // at unit length, so that a device need not divide
   Matrix<float> vectors = model.class_vectors();
-  if (cosine) to_unit_length(vectors);
+  if (cosine) unit_rows(vectors.view());
   out.matrix(DevicePart::class_vectors, vectors.view(), cosine);
   out.attributes(DevicePart::class_attributes, model.classes.semantics.view());
   out.bytes(DevicePart::class_seen, std::as_bytes(std::span(model.classes.seen)));

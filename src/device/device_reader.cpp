@@ -317,21 +317,4 @@ DeviceInfo read_device_info(std::span<const std::byte> bytes, const std::string&
   return Reader(bytes, name).read();
 }
 
-Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceInfo& info, DevicePart part) {
-  const auto& s = info.section(part);
-  if (!s.present() || s.type == PNRT_BYTES) return {};
-  Matrix<float> values(s.rows, s.cols);
-  const std::byte* from = bytes.data() + s.offset;
-  for (std::size_t r = 0; r < s.rows; ++r) {
-    const float scale = s.type == PNRT_I8 ? f32_at(bytes.data() + s.scale_offset + 4 * r) : 1;
-    for (std::size_t c = 0; c < s.cols; ++c) {
-      const std::size_t i = r * s.cols + c;
-      values(r, c) = s.type == PNRT_F32   ? f32_at(from + 4 * i)
-                     : s.type == PNRT_F16 ? half_to_float(u16_at(from + 2 * i))
-                                          : scale * static_cast<float>(static_cast<std::int8_t>(from[i]));
-    }
-  }
-  return values;
-}
-
 }  // namespace parsnets

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "parsnets/feature_source.hpp"
-#include "parsnets/matrix.hpp"
 #include "parsnets_rt.h"
 
 namespace parsnets {
@@ -55,9 +54,5 @@ struct DeviceInfo : DeviceHeader {
 
 /// Checks all that docs/device.md says of a file; `name` is used in errors. Throws Error(bad_input).
 DeviceInfo read_device_info(std::span<const std::byte> bytes, const std::string& name);
-
-/// Copy of a vector (1 x n) or matrix as float32; empty if it is absent or consists of bytes. `info` must have been
-/// read from `bytes`. An int8 value whose scale is near the largest float may come out infinite.
-Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceInfo& info, DevicePart part);
 
 }  // namespace parsnets

@@ -76,9 +76,7 @@ ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
     throw Error(BadInput{"the data set", "features", "classes whose means differ", "the same mean for every class",
                          "check the features and the labels"});
   Matrix<double> basis(axes, count);  // rows q_i·λ_i^(−1/2)
-  ClassMap map{{},
-               Matrix<double>(count, axes),
-               {pairs.values.begin(), pairs.values.begin() + static_cast<std::ptrdiff_t>(axes)}};
+  ClassMap map{{}, Matrix<double>(count, axes)};
   for (std::size_t i = 0; i < axes; ++i) {
     const double root = std::sqrt(pairs.values[i]);
     for (std::size_t p = 0; p < count; ++p) {

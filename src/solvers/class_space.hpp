@@ -16,9 +16,8 @@
 namespace parsnets {
 
 struct ClassMap {
-  Matrix<float> weights;           ///< V, d x r
-  Matrix<double> means;            ///< P x r: F of the class means, in the order of ClassSpace::classes()
-  std::vector<double> separation;  ///< r, Λ in descending order: the variance of the means on each axis
+  Matrix<float> weights;  ///< V, d x r
+  Matrix<double> means;   ///< P x r: F of the class means, in the order of ClassSpace::classes()
 };
 
 class ClassSpace {
@@ -27,7 +26,7 @@ class ClassSpace {
   /// samples count as x·factor, feature by feature.
   ClassSpace(const Statistics& statistics, ThreadPool& pool, std::span<const float> factor = {});
 
-  /// V for ρ > 0 (throws usage otherwise). Axes whose separation is below 1e-9 of the first are dropped.
+  /// V for ρ > 0 (throws usage otherwise). Axes whose Λ is below 1e-9 of the first are dropped.
   ClassMap solve(double rho, ThreadPool& pool) const;
   /// XᵀX, X the samples minus μ: d x d.
   Matrix<float> products(ThreadPool& pool) const;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -295,23 +294,13 @@ SampleBlocks one_block(MatrixView<const float> x, MatrixView<const float> z, Mat
   return [=](const auto& take) { take({0, x, z, open, labels}); };
 }
 
-std::vector<ObjectiveStep> objective_trace(const std::vector<DescentStep>& steps) {
-  std::vector<ObjectiveStep> trace;
-  trace.reserve(steps.size());
-  for (const auto& step : steps)
-    trace.push_back({step.objective, std::nullopt, step.loss, step.mmg, step.step, step.slope});
-  return trace;
-}
-
 bool is_one_linear_map(const Model& model) {
   return model.gates.kind == GateKind::always && !model.networks_see_encoding && !model.relu && model.shared.empty();
 }
 
-std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
-                                 ThreadPool& pool, ProgressObserver* progress, const DescentObserver& observer) {
+std::vector<ObjectiveStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
+                                   ThreadPool& pool, ProgressObserver* progress, const DescentObserver& observer) {
   check(model, samples, options);
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   SingleProcess alone;
   Processes& group = samples.group != nullptr ? *samples.group : alone;
   const SampleBlocks blocks = [&](const auto& take) {
@@ -336,8 +325,8 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
   LossOfOutputs loss(compared, model.semantic_centre, options, pool);
   auto value = pass.measure(loss, goes_on);
   double objective = value.objective(options.mmg) + networks.decay(0), length = from.length;
-  std::vector<DescentStep> steps = from.trace;
-  if (steps.empty()) steps.push_back({objective, value.loss, value.mmg, 0, 0, seconds()});
+  std::vector<ObjectiveStep> steps = from.trace;
+  if (steps.empty()) steps.push_back({objective, std::nullopt, value.loss, value.mmg, 0, 0.0});
   if (!goes_on) return steps;
   for (int step = from.steps + 1; step <= options.steps; ++step) {
     report(progress,
@@ -360,7 +349,7 @@ std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, co
     if (halvings == kHalvings) break;  // no room left at this precision
     pass.move(length);
     objective = reached;
-    steps.push_back({objective, value.loss, value.mmg, length, 0, seconds()});
+    steps.push_back({objective, std::nullopt, value.loss, value.mmg, length, 0.0});
     if (observer && !observer(step, model, {pass.means(), {step, length, pass.natural(), steps}})) break;
     if (step == options.steps) break;
     if (options.classes_follow) loss.set_classes(model.class_vectors().view(), model.semantic_centre);

@@ -30,21 +30,12 @@ namespace parsnets {
 
 enum class DescentLoss { softmax, squared };
 
-struct DescentStep {
-  double objective = 0;  ///< J after the step
-  double loss = 0;
-  double mmg = 0;    ///< g, without its weight; 0 when the weight is 0
-  double step = 0;   ///< accepted length; 0 for the start
-  double slope = 0;  ///< −dJ along the direction at length 1: 0 exactly at a stationary point
-  double seconds = 0;
-};
-
 /// How far a descent has come: with its weights, all that is needed to go on.
 struct DescentPlace {
-  int steps = 0;                   ///< made so far
-  double length = 0;               ///< of the last one
-  double natural = 0;              ///< step along the gradient that a length of 1 stands for
-  std::vector<DescentStep> trace;  ///< the start and every step
+  int steps = 0;                     ///< made so far
+  double length = 0;                 ///< of the last one
+  double natural = 0;                ///< step along the gradient that a length of 1 stands for
+  std::vector<ObjectiveStep> trace;  ///< the start and every step
 };
 
 struct DescentOptions {
@@ -91,11 +82,8 @@ using DescentObserver = std::function<bool(int steps, Model& model, const Descen
 /// `always` is its own shared network. Returns the start and every step, the same in all processes. Throws usage for
 /// reverse models and impossible options (margin geometry and ReLU need all samples in one process's memory), bad_input
 /// for samples that do not fit, cancelled by `progress`. One call at a time per model.
-std::vector<DescentStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
-                                 ThreadPool& pool, ProgressObserver* progress = nullptr,
-                                 const DescentObserver& observer = {});
-
-/// The steps as a training record keeps them.
-std::vector<ObjectiveStep> objective_trace(const std::vector<DescentStep>& steps);
+std::vector<ObjectiveStep> descend(Model& model, const DescentSamples& samples, const DescentOptions& options,
+                                   ThreadPool& pool, ProgressObserver* progress = nullptr,
+                                   const DescentObserver& observer = {});
 
 }  // namespace parsnets

@@ -1,12 +1,11 @@
 #include "solvers/descent_loss.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/linalg.hpp"
-#include "base/row_blocks.hpp"
+#include "model/field_em.hpp"
+#include "solvers/gated_kernel.hpp"
 #include "solvers/mmg.hpp"
 
 namespace parsnets {
@@ -48,13 +47,10 @@ void LossOfOutputs::set_classes(MatrixView<const float> vectors, std::span<const
   centre_.assign(centre.begin(), centre.end());
   centre_.resize(vectors.cols(), 0.0f);
   const auto& seen = slots_.classes();
-  directions_ = Matrix<float>(seen.size(), vectors.cols(), 0.0f);
-  for (std::size_t s = 0; s < seen.size(); ++s) {
-    const auto p = vectors.row(static_cast<std::size_t>(seen[s]));
-    const double length = std::sqrt(dot(p, p));
-    if (length > 0)
-      for (std::size_t j = 0; j < p.size(); ++j) directions_(s, j) = static_cast<float>(p[j] / length);
-  }
+  directions_ = Matrix<float>(seen.size(), vectors.cols());
+  for (std::size_t s = 0; s < seen.size(); ++s)
+    std::ranges::copy(vectors.row(static_cast<std::size_t>(seen[s])), directions_.row(s).begin());
+  unit_rows(directions_.view());
 }
 
 double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> gradient, std::size_t begin,
@@ -70,9 +66,8 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
     const auto scale = static_cast<float>(lengths[r] > 0 ? 1 / lengths[r] : 0);
     for (float& v : u) v *= scale;
   }
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(rows), static_cast<int>(classes),
-              static_cast<int>(m), tau, unit.data(), static_cast<int>(m), directions_.data(), static_cast<int>(m), 0,
-              logits.data(), static_cast<int>(classes));
+  gemm(CblasNoTrans, CblasTrans, rows, classes, m, tau, unit.data(), m, directions_.data(), m, 0, logits.data(),
+       classes);
   double loss = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     const auto row = logits.row(r);
@@ -86,9 +81,8 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
     row[y] -= weight_ * tau;
   }
   if (gradient.empty()) return loss;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(m),
-              static_cast<int>(classes), 1, logits.data(), static_cast<int>(classes), directions_.data(),
-              static_cast<int>(m), 0, gradient.row(begin).data(), static_cast<int>(m));
+  gemm(CblasNoTrans, CblasNoTrans, rows, m, classes, 1, logits.data(), classes, directions_.data(), m, 0,
+       gradient.row(begin).data(), m);
   for (std::size_t r = 0; r < rows; ++r) {
     const auto g = gradient.row(begin + r);
     const auto u = unit.row(r);

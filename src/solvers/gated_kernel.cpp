@@ -25,14 +25,11 @@ GatedKernel::GatedKernel(const GatedSamples& samples, const std::vector<std::siz
       block_(block),
       form_(form),
       pool_(pool),
-      z_(n_, width_),
+      z_(network_inputs(samples.z, order)),
       gates_(n_, networks_, 0.0f),
       diagonal_(n_) {
   std::vector<double> feature_sum(networks_ * width_, 0.0);
   for (std::size_t i = 0; i < n_; ++i) {
-    const auto source = samples.z.row(order[i]);
-    z_(i, 0) = 1;
-    std::copy(source.begin(), source.end(), z_.row(i).begin() + 1);
     double square = 0;
     for (float v : z_.row(i)) square += static_cast<double>(v) * v;
     diagonal_[i] = static_cast<float>(square * static_cast<double>(samples.open.cols()));

@@ -4,8 +4,10 @@
 
 #include <cblas.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "parsnets/matrix.hpp"
@@ -63,6 +65,17 @@ class GatedKernel {
   std::vector<float> diagonal_;
   double mean_ = 0, flops_ = 0, bytes_ = 0;
 };
+
+/// [1, z] of some samples, one per row.
+template <class T = float>
+Matrix<T> network_inputs(MatrixView<const float> z, std::span<const std::size_t> rows) {
+  Matrix<T> inputs(rows.size(), z.cols() + 1);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    inputs(r, 0) = 1;
+    std::ranges::copy(z.row(rows[r]), inputs.row(r).begin() + 1);
+  }
+  return inputs;
+}
 
 /// BLAS's product of row-major matrices in the calling thread.
 inline void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k, float alpha,

@@ -9,6 +9,7 @@
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "parsnets/error.hpp"
+#include "solvers/gated_kernel.hpp"
 
 namespace parsnets {
 
@@ -24,8 +25,6 @@ void check_options(const JointOptions& o) {
   if (!(o.mmg >= 0) || !std::isfinite(o.mmg))
     impossible_joint(fmt::format("mmg must be a number >= 0, found {}", o.mmg));
   if (o.outer_steps < 0) impossible_joint(fmt::format("outer_steps must be >= 0, found {}", o.outer_steps));
-  if (!(o.step > 0) || !std::isfinite(o.step))
-    impossible_joint(fmt::format("step must be a number > 0, found {}", o.step));
 }
 
 void check_shape(const char* field, std::size_t rows, std::size_t cols, std::size_t want_rows, std::size_t want_cols) {
@@ -44,11 +43,7 @@ Matrix<double> values_of(const GatedSamples& s, MatrixView<const float> networks
   Matrix<double> f(last - first, m, 0.0);
   for (std::size_t i = 0; i < s.networks; ++i) {
     if (members[i].empty()) continue;
-    Matrix<double> z(members[i].size(), width);
-    for (std::size_t r = 0; r < z.rows(); ++r) {
-      z(r, 0) = 1;
-      std::copy_n(s.z.row(members[i][r]).begin(), width - 1, z.row(r).begin() + 1);
-    }
+    const Matrix<double> z = network_inputs<double>(s.z, members[i]);
     const Matrix<double> theta = to_double({networks.data() + i * width * m, width, m});
     const Matrix<double> values = product(pool, Trans::no, z, Trans::no, theta);
     for (std::size_t r = 0; r < z.rows(); ++r)
@@ -123,15 +118,14 @@ class Joint {
     const double slope = weight_ * std::sqrt(dot(g.gradient.values(), g.gradient.values())),
                  size = std::sqrt(dot(now_.networks.values(), now_.networks.values()));
     if (!(slope > 0)) return false;
-    const double first = options_.step * std::min(1.0, size / slope);
+    const double first = std::min(1.0, size / slope);
     for (const int last = halvings_ + kJointHalvings; halvings_ <= last; ++halvings_) {
       report(progress_, {"joint fit", static_cast<std::uint64_t>(outer),
                          static_cast<std::uint64_t>(options_.outer_steps), "steps"});
       const double eta = std::ldexp(first, -halvings_);
       double tau = std::ldexp(1.0, -2 * halvings_);
       Point next = attempt(g.gradient, eta, tau);
-      const JointStep step{next.objective,   next.fit, next.mmg, eta, tau, next.objective <= now_.objective,
-                           next.relative_gap};
+      const JointStep step{next.objective, next.fit, next.mmg, eta, tau, next.objective <= now_.objective};
       result_.steps.push_back(step);
       report_message(progress_, fmt::format("joint fit: step {}, eta {:.3g}, J {:.6g} -> {:.6g}, g {:.4g}, {}",
                                             outer + 1, step.step, now_.objective, step.objective, step.mmg,
@@ -209,7 +203,7 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
   const std::size_t n = samples.z.rows(), m = targets.cols();
   check_shape("centre", centre.rows(), centre.cols(), samples.networks * (samples.z.cols() + 1), m);
   check_shape("targets", targets.rows(), m, n, m);
-  check_samples(samples, pool);
+  check_samples(samples);
   if (!start.empty()) check_shape("start", start.rows(), start.cols(), n, m);
   const double share = eta / (1 + eta);
   SvrOptions inner = options;

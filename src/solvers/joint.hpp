@@ -8,8 +8,8 @@
 //   U = Θ − η·w·∇,   Θ̂ = U + τ·(orthonormal_networks(U) − U)
 //   Θ⁺, b⁺ = argmin ½‖Θ‖² + (1/2η)‖Θ − Θ̂‖² + C Σ loss
 // taken if J(Θ⁺,b⁺) ≤ J(Θ,b); else η is halved and τ quartered: with τ = 0 this is the proximal gradient step, which
-// descends for small η, while the projection alone may raise J; at τ ~ η² it can no longer spoil the descent. τ starts
-// at 1 (0 where the networks are linearly dependent and have no nearest orthogonal set).
+// descends for small η, while the projection alone may raise J; at τ ~ η² it can no longer spoil the descent. η starts
+// at min(1, ‖Θ‖/‖w·∇‖), τ at 1 (0 where the networks are linearly dependent and have no nearest orthogonal set).
 
 #include <cstdint>
 #include <span>
@@ -24,7 +24,6 @@ struct JointOptions {
   SvrOptions svr;       ///< its checkpoint is that of the plain SVR solution
   double mmg = 0.1;     ///< λ >= 0
   int outer_steps = 3;  ///< >= 0
-  double step = 1;      ///< > 0: first η = step·min(1, ‖Θ‖/‖w·∇‖)
 };
 
 struct JointStep {                         ///< one attempt
@@ -32,7 +31,6 @@ struct JointStep {                         ///< one attempt
   double step = 0;                         ///< η
   double projection = 0;                   ///< τ
   bool accepted = false;
-  double relative_gap = 0;  ///< of the proximal fit
 };
 
 struct JointResult {

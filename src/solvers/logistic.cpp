@@ -62,12 +62,6 @@ struct Problem {
   }
 };
 
-double largest(std::span<const double> values) {
-  double most = 0;
-  for (const double v : values) most = std::max(most, std::abs(v));
-  return most;
-}
-
 }  // namespace
 
 double LogisticFit::operator()(std::span<const float> row) const {
@@ -104,7 +98,7 @@ LogisticFit fit_logistic(MatrixView<const float> x, std::span<const std::uint8_t
   double value = problem.objective(w);
   for (;; ++fit.steps) {
     problem.derive(w, gradient, hessian);
-    fit.gradient = largest(gradient);
+    fit.gradient = std::abs(std::ranges::max(gradient, {}, [](double v) { return std::abs(v); }));
     if (fit.gradient <= kTolerance || fit.steps == kMaxSteps) break;
     Matrix<double> step(p + 1, 1);
     std::ranges::copy(gradient, step.data());

@@ -86,39 +86,26 @@ double nuclear(MatrixView<const double> y, MatrixView<double> subgradient, Threa
   return norm;
 }
 
-// Samples ordered by class, so that every class is a run of rows.
-struct Classes {
-  std::vector<std::size_t> order;  ///< of all samples: by label, then by position
-  std::vector<std::size_t> slot;   ///< of each sample: its class's place among the labels
-};
-
-Classes sort_by_class(std::span<const std::int32_t> labels) {
-  Classes c;
-  c.order.resize(labels.size());
-  c.slot.resize(labels.size());
-  std::iota(c.order.begin(), c.order.end(), std::size_t{0});
-  std::stable_sort(c.order.begin(), c.order.end(), [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
-  for (std::size_t r = 1; r < c.order.size(); ++r)
-    c.slot[c.order[r]] = c.slot[c.order[r - 1]] + (labels[c.order[r]] != labels[c.order[r - 1]] ? 1 : 0);
-  return c;
+// Samples by label, then by position, so that every class is a run of rows.
+std::vector<std::size_t> order_by_class(std::span<const std::int32_t> labels) {
+  std::vector<std::size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t l) { return labels[l]; });
+  return order;
 }
 
 // Where the runs of equal class begin among `rows` (ordered by class), and their end.
-std::vector<std::size_t> runs(const std::vector<std::size_t>& slot, std::span<const std::size_t> rows) {
+std::vector<std::size_t> runs(std::span<const std::int32_t> labels, std::span<const std::size_t> rows) {
   std::vector<std::size_t> begin;
   for (std::size_t r = 0; r < rows.size(); ++r)
-    if (r == 0 || slot[rows[r]] != slot[rows[r - 1]]) begin.push_back(r);
+    if (r == 0 || labels[rows[r]] != labels[rows[r - 1]]) begin.push_back(r);
   begin.push_back(rows.size());
   return begin;
 }
 
-struct Value {
-  double value = 0, classes = 0;
-};
-
 // g of outputs in runs of classes; fills `gradient` (n x m) unless it is empty.
-Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& begin, MatrixView<double> gradient,
-                  ThreadPool& pool) {
+MmgValue mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& begin, MatrixView<double> gradient,
+                     ThreadPool& pool) {
   const double whole = nuclear(y, gradient, pool);
   const std::size_t m = y.cols(), count = begin.size() - 1;
   std::vector<double> norms(count);
@@ -131,7 +118,7 @@ Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& be
       d = own.data()[i] - d;
     }
   });
-  Value result;
+  MmgValue result;
   for (const double norm : norms) result.classes += norm;
   result.value = result.classes - whole;
   return result;
@@ -140,46 +127,6 @@ Value mmg_of_runs(MatrixView<const double> y, const std::vector<std::size_t>& be
 void check_labels(std::span<const std::int32_t> labels, std::size_t samples) {
   if (labels.size() != samples)
     bad_mmg_array("labels", fmt::format("{}, one per sample", samples), fmt::format("{}", labels.size()));
-}
-
-double norm_of(std::span<const double> v) {
-  double sum = 0;
-  for (const double x : v) sum += x * x;
-  return std::sqrt(sum);
-}
-
-MmgValue mmg_of_rows(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
-                     bool unit_rows, ThreadPool& pool) {
-  use_serial_blas();
-  check_labels(labels, y.rows());
-  check_finite(y, "outputs");
-  MmgValue result;
-  if (y.empty()) return result;
-  const Classes classes = sort_by_class(labels);
-  const std::size_t n = y.rows(), m = y.cols();
-  Matrix<double> sorted(n, m), gradient(with_gradient ? n : 0, m);
-  std::vector<double> length(n, 1.0);
-  for (std::size_t r = 0; r < n; ++r) {
-    std::copy_n(y.row(classes.order[r]).begin(), m, sorted.row(r).begin());
-    if (!unit_rows) continue;
-    length[r] = norm_of(sorted.row(r));
-    if (length[r] > 0)
-      for (double& v : sorted.row(r)) v /= length[r];
-  }
-  const Value g = mmg_of_runs(sorted.view(), runs(classes.slot, classes.order), gradient.view(), pool);
-  const double scale = unit_rows ? 1 / static_cast<double>(n) : 1.0;
-  result.value = scale * g.value;
-  result.classes = scale * g.classes;
-  if (!with_gradient) return result;
-  result.gradient = Matrix<float>(n, m);
-  for (std::size_t r = 0; r < n; ++r) {
-    const auto u = sorted.row(r), d = gradient.row(r);
-    const double radial = unit_rows ? std::inner_product(u.begin(), u.end(), d.begin(), 0.0) : 0.0;
-    const double factor = length[r] > 0 ? scale / length[r] : 0.0;
-    const auto out = result.gradient.row(classes.order[r]);
-    for (std::size_t j = 0; j < m; ++j) out[j] = static_cast<float>(factor * (d[j] - radial * u[j]));
-  }
-  return result;
 }
 
 // vec(Θ_i) of `count` networks as rows of a matrix, K x (h·m), biases skipped.
@@ -200,10 +147,6 @@ Weights weights_of(MatrixView<const float> networks, std::size_t count) {
 
 constexpr std::size_t kPanel = 1024;  // columns of K x (h·m) that are turned into doubles at a time
 
-std::size_t panels_per_piece(std::size_t columns) {  // at most 16 partial sums of K x K
-  return std::max<std::size_t>(4, (ThreadPool::chunk_count(columns, kPanel) + 15) / 16);
-}
-
 Matrix<double> panel_of(const Weights& w, std::size_t first, std::size_t columns) {
   Matrix<double> panel(w.count, columns);
   for (std::size_t i = 0; i < w.count; ++i) std::copy_n(w.row(i) + first, columns, panel.row(i).begin());
@@ -211,7 +154,8 @@ Matrix<double> panel_of(const Weights& w, std::size_t first, std::size_t columns
 }
 
 Matrix<double> gram_of_networks(const Weights& w, ThreadPool& pool) {
-  const std::size_t panels = ThreadPool::chunk_count(w.size, kPanel), piece = panels_per_piece(w.size);
+  const std::size_t panels = ThreadPool::chunk_count(w.size, kPanel),
+                    piece = std::max<std::size_t>(4, (panels + 15) / 16);  // at most 16 partial sums of K x K
   std::vector<Matrix<double>> parts(ThreadPool::chunk_count(panels, piece));
   pool.parallel_for(panels, piece, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
     parts[chunk] = Matrix<double>(w.count, w.count, 0.0);
@@ -225,15 +169,6 @@ Matrix<double> gram_of_networks(const Weights& w, ThreadPool& pool) {
   return std::move(parts[0]);
 }
 
-double largest_cosine(const Matrix<double>& gram) {
-  double largest = 0;
-  for (std::size_t i = 0; i < gram.rows(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (gram(i, i) > 0 && gram(j, j) > 0)
-        largest = std::max(largest, std::fabs(gram(i, j)) / std::sqrt(gram(i, i)) / std::sqrt(gram(j, j)));
-  return largest;
-}
-
 Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> rows) {
   Matrix<float> out(rows.size(), z.cols());
   for (std::size_t r = 0; r < rows.size(); ++r) std::copy_n(z.row(rows[r]).begin(), z.cols(), out.row(r).begin());
@@ -242,46 +177,58 @@ Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> row
 
 }  // namespace
 
-NuclearNorm nuclear_norm(MatrixView<const float> y, bool with_subgradient, ThreadPool& pool) {
-  use_serial_blas();
-  check_finite(y, "matrix");
-  Matrix<double> subgradient(with_subgradient ? y.rows() : 0, y.cols());
-  NuclearNorm result;
-  result.value = nuclear(to_double(y).view(), subgradient.view(), pool);
-  if (with_subgradient) result.subgradient = to_float(subgradient.view());
-  return result;
-}
-
-MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
-                        ThreadPool& pool) {
-  return mmg_of_rows(y, labels, with_gradient, false, pool);
-}
-
 MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
                           ThreadPool& pool) {
-  return mmg_of_rows(f, labels, with_gradient, true, pool);
+  use_serial_blas();
+  check_labels(labels, f.rows());
+  check_finite(f, "outputs");
+  if (f.empty()) return {};
+  const std::vector<std::size_t> order = order_by_class(labels);
+  const std::size_t n = f.rows(), m = f.cols();
+  Matrix<double> sorted(n, m), gradient(with_gradient ? n : 0, m);
+  std::vector<double> length(n);
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto u = sorted.row(r);
+    std::ranges::copy(f.row(order[r]), u.begin());
+    length[r] = std::sqrt(std::inner_product(u.begin(), u.end(), u.begin(), 0.0));
+    if (length[r] > 0)
+      for (double& v : u) v /= length[r];
+  }
+  MmgValue result = mmg_of_runs(sorted.view(), runs(labels, order), gradient.view(), pool);
+  const double scale = 1 / static_cast<double>(n);
+  result.value *= scale;
+  result.classes *= scale;
+  if (!with_gradient) return result;
+  result.gradient = Matrix<float>(n, m);
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto u = sorted.row(r), d = gradient.row(r);
+    const double radial = std::inner_product(u.begin(), u.end(), d.begin(), 0.0);
+    const double factor = length[r] > 0 ? scale / length[r] : 0.0;
+    const auto out = result.gradient.row(order[r]);
+    for (std::size_t j = 0; j < m; ++j) out[j] = static_cast<float>(factor * (d[j] - radial * u[j]));
+  }
+  return result;
 }
 
 NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int32_t> labels,
                            MatrixView<const float> networks, bool with_gradient, ThreadPool& pool) {
   use_serial_blas();
   const Weights weights = weights_of(networks, samples.networks);
-  check_samples(samples, pool);
+  check_samples(samples);
   check_labels(labels, samples.z.rows());
   if (networks.rows() != samples.networks * (samples.z.cols() + 1))
     bad_mmg_array("networks", fmt::format("{} rows", samples.networks * (samples.z.cols() + 1)),
                   fmt::format("{}", networks.rows()));
   const std::size_t n = samples.z.rows(), h = samples.z.cols(), m = networks.cols(), count = samples.networks;
   const Matrix<double> gram = gram_of_networks(weights, pool);
-  const Classes classes = sort_by_class(labels);
   std::vector<std::vector<std::size_t>> active(count);
-  for (const std::size_t l : classes.order)
+  for (const std::size_t l : order_by_class(labels))
     for (const std::uint16_t i : samples.open.row(l)) active[i].push_back(l);
   const double pairs = static_cast<double>(n) * static_cast<double>(samples.open.cols());
 
   NetworkMmg result;
   if (with_gradient) result.gradient = Matrix<float>(networks.rows(), m, 0.0f);
-  std::vector<Value> values(count);
+  std::vector<MmgValue> values(count);
   std::vector<double> flops(count, 0.0);
   pool.parallel_for(count, 1, [&](std::size_t i, std::size_t, std::size_t) {
     const std::vector<std::size_t>& rows = active[i];
@@ -292,7 +239,7 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
     Matrix<double> y = to_double(product(pool, Trans::no, z, Trans::no, theta).view());
     for (double& v : y.values()) v /= norm;
     Matrix<double> d(with_gradient ? rows.size() : 0, m);
-    values[i] = mmg_of_runs(y.view(), runs(classes.slot, rows), d.view(), pool);
+    values[i] = mmg_of_runs(y.view(), runs(labels, rows), d.view(), pool);
     const double per_product = 2.0 * static_cast<double>(rows.size()) * static_cast<double>(m),
                  side = static_cast<double>(std::min(rows.size(), m)), width = static_cast<double>(h);
     flops[i] = per_product * (with_gradient ? 2 * (width + side) : width + side);
@@ -319,7 +266,13 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
 
 double network_orthogonality(MatrixView<const float> networks, std::size_t count, ThreadPool& pool) {
   use_serial_blas();
-  return largest_cosine(gram_of_networks(weights_of(networks, count), pool));
+  const Matrix<double> gram = gram_of_networks(weights_of(networks, count), pool);
+  double largest = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (gram(i, i) > 0 && gram(j, j) > 0)
+        largest = std::max(largest, std::fabs(gram(i, j)) / std::sqrt(gram(i, i)) / std::sqrt(gram(j, j)));
+  return largest;
 }
 
 std::optional<Matrix<float>> orthonormal_networks(MatrixView<const float> networks, std::size_t count,

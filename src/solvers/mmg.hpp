@@ -21,30 +21,19 @@
 
 namespace parsnets {
 
-struct NuclearNorm {
-  double value = 0;
-  Matrix<float> subgradient;  ///< n x m, empty when not asked for; zero along the directions taken as zero
-};
-/// ‖Y‖_* of an n x m matrix and Y(YᵀY)^-½. Singular values up to 1e-5·σ_max are taken as zero.
-NuclearNorm nuclear_norm(MatrixView<const float> y, bool with_subgradient, ThreadPool& pool);
-
 struct MmgValue {
   double value = 0;
   double classes = 0;      ///< the Σ_v part of it: value / classes is free of scale, 0 (best) to 1
   Matrix<float> gradient;  ///< n x m, empty when not asked for
 };
-/// g(Y) for outputs n x m and their n labels (any numbers). Parallel over classes.
-MmgValue mmg_of_outputs(MatrixView<const float> y, std::span<const std::int32_t> labels, bool with_gradient,
-                        ThreadPool& pool);
 /// g / n of the rows of f (n x m) scaled to length one, with the gradient for f itself. Rows of zeros take no part.
+/// Labels may be any numbers. Singular values up to 1e-5·σ_max are taken as zero. Parallel over classes.
 MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
                           ThreadPool& pool);
 
-struct NetworkMmg {
-  double value = 0;
-  double classes = 0;      ///< as in MmgValue
-  Matrix<float> gradient;  ///< (K·(h+1)) x m, zero in the rows of the biases; empty when not asked for
-  double flops = 0;        ///< of the products, counted
+/// Its gradient is (K·(h+1)) x m, zero in the rows of the biases.
+struct NetworkMmg : MmgValue {
+  double flops = 0;  ///< of the products, counted
 };
 /// (1/P) Σ_i g(Y_i), Y_i = Z_i Θ_i/‖Θ_i‖_F without biases, Z_i the samples that network i is active for, P = n·k pairs.
 /// The gradient is the one for Θ_i: tangent to it, since its scale does not count. A network that is zero or has no

@@ -1,11 +1,10 @@
 #include "solvers/preconditioner.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/linalg.hpp"
+#include "solvers/gated_kernel.hpp"
 
 namespace parsnets {
 
@@ -20,18 +19,17 @@ Matrix<float> ridge_inverse(MatrixView<const float> a, double ridge, ThreadPool&
   return to_float(identity.view());
 }
 
-void gemm(bool transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, float alpha,
-          float beta) {
-  cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, CblasNoTrans, static_cast<int>(c.rows()),
-              static_cast<int>(c.cols()), static_cast<int>(b.rows()), alpha, a.data(), static_cast<int>(a.cols()),
-              b.data(), static_cast<int>(b.cols()), beta, c.data(), static_cast<int>(c.cols()));
+void gemm(CBLAS_TRANSPOSE transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+          float alpha, float beta) {
+  parsnets::gemm(transpose_a, CblasNoTrans, c.rows(), c.cols(), b.rows(), alpha, a.data(), a.cols(), b.data(), b.cols(),
+                 beta, c.data(), c.cols());
 }
 
 /// For each network the samples of a block for which it is open.
-std::vector<std::vector<std::uint32_t>> members_of(const SampleBlock& block, std::size_t networks) {
-  std::vector<std::vector<std::uint32_t>> members(networks);
+std::vector<std::vector<std::size_t>> members_of(const SampleBlock& block, std::size_t networks) {
+  std::vector<std::vector<std::size_t>> members(networks);
   for (std::size_t l = 0; l < block.open.rows(); ++l)
-    for (const auto i : block.open.row(l)) members[i].push_back(static_cast<std::uint32_t>(l));
+    for (const auto i : block.open.row(l)) members[i].push_back(l);
   return members;
 }
 
@@ -59,8 +57,8 @@ GatedDirection::GatedDirection(const SampleBlocks& blocks, std::size_t networks,
     const auto members = members_of(block, networks);
     pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
       if (members[i].empty()) return;
-      const Matrix<float> own = gather(block, members[i]);
-      gemm(true, own.view(), own.view(), inverses_[i].view(), 1, 1);
+      const Matrix<float> own = network_inputs(block.z, members[i]);
+      gemm(CblasTrans, own.view(), own.view(), inverses_[i].view(), 1, 1);
       sizes[i] += members[i].size();
     });
   });
@@ -79,15 +77,6 @@ GatedDirection::GatedDirection(const SampleBlocks& blocks, std::size_t networks,
   });
 }
 
-Matrix<float> GatedDirection::gather(const SampleBlock& block, std::span<const std::uint32_t> rows) const {
-  Matrix<float> own(rows.size(), width_);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    own(r, 0) = 1;
-    std::copy(block.z.row(rows[r]).begin(), block.z.row(rows[r]).end(), own.row(r).begin() + 1);
-  }
-  return own;
-}
-
 void GatedDirection::add_moments(const SampleBlock& block, MatrixView<const float> gradient,
                                  MatrixView<const float> networks, bool relu, MatrixView<float> moments,
                                  ThreadPool& pool) const {
@@ -96,17 +85,17 @@ void GatedDirection::add_moments(const SampleBlock& block, MatrixView<const floa
   pool.parallel_for(members.size(), 1, [&](std::size_t i, std::size_t, std::size_t) {
     const auto& rows = members[i];
     if (rows.empty()) return;
-    const Matrix<float> own = gather(block, rows);
+    const Matrix<float> own = network_inputs(block.z, rows);
     Matrix<float> g(rows.size(), m);
     for (std::size_t r = 0; r < rows.size(); ++r)
       std::copy(gradient.row(rows[r]).begin(), gradient.row(rows[r]).end(), g.row(r).begin());
     if (relu) {
       Matrix<float> output(rows.size(), m);
-      gemm(false, own.view(), {networks.row(i * width_).data(), width_, m}, output.view(), 1, 0);
+      gemm(CblasNoTrans, own.view(), {networks.row(i * width_).data(), width_, m}, output.view(), 1, 0);
       for (std::size_t v = 0; v < g.size(); ++v)
         if (output.data()[v] < 0) g.data()[v] = 0;
     }
-    gemm(true, own.view(), g.view(), {moments.row(i * width_).data(), width_, m}, 1, 1);
+    gemm(CblasTrans, own.view(), g.view(), {moments.row(i * width_).data(), width_, m}, 1, 1);
   });
 }
 
@@ -122,7 +111,7 @@ Matrix<float> GatedDirection::direction(MatrixView<const float> moments, double 
       for (std::size_t v = 0; v < moment.size(); ++v) moment.data()[v] += static_cast<float>(decay) * theta[v];
     }
     for (float& v : moment.row(0)) v *= constant_;
-    gemm(false, inverses_[i].view(), moment.view(), {out.row(i * width_).data(), width_, m},
+    gemm(CblasNoTrans, inverses_[i].view(), moment.view(), {out.row(i * width_).data(), width_, m},
          static_cast<float>(weight / static_cast<double>(open_)), 0);
     for (float& v : out.row(i * width_)) v *= constant_;
   });

@@ -35,8 +35,6 @@ class GatedDirection {
                           MatrixView<const float> networks, ThreadPool& pool) const;
 
  private:
-  Matrix<float> gather(const SampleBlock& block, std::span<const std::uint32_t> rows) const;
-
   std::size_t width_ = 0, open_ = 0;     ///< h + 1, k
   float constant_ = 1;                   ///< c
   std::vector<Matrix<float>> inverses_;  ///< K of (h+1) x (h+1); empty for a network without samples

@@ -33,13 +33,8 @@ constexpr std::size_t kGathered = 2048;  // samples whose part of a network is c
 
 std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x {}", rows, cols); }
 
-void check_finite(ThreadPool& pool, MatrixView<const float> x, const char* field) {
-  std::vector<char> bad(ThreadPool::chunk_count(x.rows(), 256), 0);
-  pool.parallel_for(x.rows(), 256, [&](std::size_t first, std::size_t last, std::size_t chunk) {
-    for (std::size_t i = first * x.cols(); i < last * x.cols(); ++i)
-      if (!std::isfinite(x.data()[i])) bad[chunk] = 1;
-  });
-  if (std::any_of(bad.begin(), bad.end(), [](char b) { return b != 0; }))
+void require_finite(MatrixView<const float> x, const char* field) {
+  if (!std::ranges::all_of(x.values(), [](float v) { return std::isfinite(v); }))
     bad_array(field, "finite values", "inf or nan");
 }
 
@@ -56,15 +51,14 @@ void check_options(const SvrOptions& o) {
   if (o.resume && o.checkpoint.empty()) impossible("resume needs a checkpoint path");
 }
 
-void check_targets(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start,
-                   ThreadPool& pool) {
+void check_targets(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start) {
   const std::size_t n = samples.z.rows(), m = targets.cols();
   if (targets.rows() != n || m == 0 || m > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     bad_array("targets", fmt::format("{} rows (one per sample) and at least one column", n), shape(targets.rows(), m));
   if (!start.empty() && (start.rows() != n || start.cols() != m))
     bad_array("start", shape(n, m), shape(start.rows(), start.cols()));
-  check_finite(pool, targets, "targets");
-  check_finite(pool, start, "start");
+  require_finite(targets, "targets");
+  require_finite(start, "start");
 }
 
 struct Plan {
@@ -122,7 +116,7 @@ std::string fingerprint_of(const GatedSamples& samples, MatrixView<const float> 
 
 }  // namespace
 
-void check_samples(const GatedSamples& s, ThreadPool& pool) {
+void check_samples(const GatedSamples& s) {
   const std::size_t n = s.z.rows(), k = s.open.cols();
   const auto largest = static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (n == 0 || n > largest / 2 || s.z.cols() >= largest / 2)
@@ -137,27 +131,24 @@ void check_samples(const GatedSamples& s, ThreadPool& pool) {
       if (s.open(i, j) >= s.networks || (j > 0 && s.open(i, j) <= s.open(i, j - 1)))
         bad_array(fmt::format("open, row {}", i), fmt::format("ascending network numbers below {}", s.networks),
                   fmt::format("{} at position {}", s.open(i, j), j));
-  check_finite(pool, s.z, "z");
+  require_finite(s.z, "z");
 }
 
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
   check_options(options);
-  check_samples(samples, pool);
+  check_samples(samples);
   const std::size_t n = samples.z.rows(), m = targets.cols();
-  check_targets(samples, targets, start, pool);
+  check_targets(samples, targets, start);
 
   const Plan plan = make_plan(samples, m, options);
-  SvrOptions resolved = options;
-  resolved.form = plan.form;
-  resolved.block = static_cast<int>(plan.block);
   report_message(progress, fmt::format("svr: {} samples, {} outputs, {} kernel, blocks of {}", n, m,
                                        plan.form == SvrForm::stored_kernel ? "stored" : "recomputed", plan.block));
 
   const std::vector<std::size_t> order = Rng(options.seed).permutation(n);
   GatedKernel kernel(samples, order, plan.block, plan.form, pool, progress);
-  SvrEngine engine(kernel, targets, order, resolved, plan.split, pool, progress);
+  SvrEngine engine(kernel, targets, order, options, plan.split, pool, progress);
   const std::string fingerprint =
       options.checkpoint.empty() ? "" : fingerprint_of(samples, targets, start, options, plan);
   if (options.resume && std::filesystem::exists(options.checkpoint)) {
@@ -191,7 +182,7 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool) {
   use_serial_blas();
-  check_samples(samples, pool);
+  check_samples(samples);
   if (beta.rows() != samples.z.rows() || beta.cols() == 0)
     bad_array("beta", fmt::format("{} rows", samples.z.rows()), shape(beta.rows(), beta.cols()));
   const std::size_t n = samples.z.rows(), width = samples.z.cols() + 1, m = beta.cols();
@@ -204,12 +195,9 @@ Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const f
     for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {  // few at a time are gathered
       const std::size_t end = (rows[first] / kGathered + 1) * kGathered;
       while (last < rows.size() && rows[last] < end) ++last;
-      Matrix<float> z(last - first, width), b(last - first, m);
-      for (std::size_t r = first; r < last; ++r) {
-        z(r - first, 0) = 1;
-        std::ranges::copy(samples.z.row(rows[r]), z.row(r - first).begin() + 1);
-        std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
-      }
+      const Matrix<float> z = network_inputs(samples.z, std::span(rows).subspan(first, last - first));
+      Matrix<float> b(last - first, m);
+      for (std::size_t r = first; r < last; ++r) std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
       gemm(CblasTrans, CblasNoTrans, width, m, last - first, 1, z.data(), width, b.data(), m, 1,
            theta.data() + g * width * m, m);
     }

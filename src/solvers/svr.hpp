@@ -29,7 +29,7 @@ struct SvrOptions {
   SvrForm form = SvrForm::automatic;  ///< automatic: stored up to 8 GB, if it fits memory_limit
   std::uint64_t memory_limit = 0;     ///< bytes the solver may hold beside its inputs; 0 = no limit
   std::uint64_t seed = 1;
-  std::filesystem::path checkpoint;  ///< written every checkpoint_passes passes when not empty
+  std::filesystem::path checkpoint = {};  ///< written every checkpoint_passes passes when not empty
   int checkpoint_passes = 10;
   bool resume = false;  ///< continue from `checkpoint`, if it exists, to the same result, bit for bit
 };
@@ -42,7 +42,7 @@ struct GatedSamples {
 };
 
 /// Throws bad_input where shapes, gates or values of the samples are impossible.
-void check_samples(const GatedSamples& samples, ThreadPool& pool);
+void check_samples(const GatedSamples& samples);
 
 struct SvrPass {
   int pass = 0;

@@ -122,14 +122,12 @@ void SvrEngine::begin(MatrixView<const float> start) {
   if (!start.empty()) {
     const float c = static_cast<float>(options_.c);
     const std::vector<float> weight(n, 1.0f);
-    const std::vector<double> offset(m, 0.0);
     pool_.parallel_for(m, 16, [&](std::size_t first, std::size_t last, std::size_t) {
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = first; j < last; ++j) s_.result(i, j) = std::clamp(start(i, j), -c, c);
-      std::vector<double> left(last - first);
+      std::vector<double> rest(last - first, 0.0);
       if (options_.global_bias)
-        shrink_to_zero_sum(n, last - first, m, weight.data(), 0.0f, c, offset.data(), s_.result.data() + first,
-                           left.data());
+        shrink_to_zero_sum(n, last - first, m, weight.data(), 0.0f, c, s_.result.data() + first, rest.data());
     });
   }
   select_all();
@@ -451,13 +449,13 @@ void solve_block(const BlockProblem& p, std::size_t first, std::size_t last, dou
   }
   for (std::size_t i = 0; i < n; ++i) {
     std::copy_n(delta.data() + i * w, w, p.delta + i * p.outputs + first);
-    if (sum != nullptr)
-      for (std::size_t j = 0; j < w; ++j) sum[first + j] += delta[i * w + j];
+    for (std::size_t j = 0; j < w; ++j) sum[first + j] += delta[i * w + j];
   }
 }
 
 void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, const float* weight, float epsilon, float c,
-                        const double* offset, float* u, double* left) {
+                        float* u, double* rest) {
+  const std::vector<double> offset(rest, rest + columns);
   std::vector<float> low(columns, 0.0f), high(columns, 0.0f), shift(columns, 0.0f);
   std::vector<double> sum(columns);
   for (std::size_t i = 0; i < n; ++i)
@@ -467,7 +465,7 @@ void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, cons
     }
   for (std::size_t j = 0; j < columns; ++j) low[j] = -high[j];
   for (int k = 0; k < kBisections; ++k) {
-    std::copy(offset, offset + columns, sum.begin());
+    sum = offset;
     sum_of_shrunk(n, columns, ld, weight, epsilon, c, u, shift.data(), sum.data());
     for (std::size_t j = 0; j < columns; ++j) {
       if (sum[j] == 0) continue;
@@ -475,7 +473,7 @@ void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, cons
       shift[j] = 0.5f * (low[j] + high[j]);
     }
   }
-  std::copy(offset, offset + columns, sum.begin());
+  sum = offset;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < columns; ++j) {
       u[i * ld + j] = box_shrink(u[i * ld + j] - shift[j] * weight[i], epsilon * weight[i], c);
@@ -484,7 +482,7 @@ void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, cons
   // The remainder (a rounding, or a sample standing between 0 and its tube) goes to whoever has room; twice, because
   // the first distribution is rounded as well.
   for (int round = 0; round < 2; ++round) {
-    std::vector<double> slack(columns, 0.0), after(offset, offset + columns);
+    std::vector<double> slack(columns, 0.0), after = offset;
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < columns; ++j) slack[j] += sum[j] > 0 ? u[i * ld + j] + c : c - u[i * ld + j];
     std::vector<float> share(columns);
@@ -499,33 +497,30 @@ void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, cons
       }
     sum = after;
   }
-  std::copy(sum.begin(), sum.end(), left);
+  std::ranges::copy(sum, rest);
 }
 
 void cancel_sum(const BlockProblem& p, std::size_t first, std::size_t last, double* sum) {
   const std::size_t w = last - first, n = p.n;
   std::vector<float> u(n * w), g(n * w), weight(n);
-  std::vector<double> offset(w), left(w);
   for (std::size_t i = 0; i < n; ++i) {
     std::copy_n(p.gradient + i * p.outputs + first, w, g.data() + i * w);
     weight[i] = 1 / std::max(p.kernel[i * n + i], 1e-20f);
   }
   gemm(CblasNoTrans, CblasNoTrans, n, w, n, 1, p.kernel, n, p.delta + first, p.outputs, 1, g.data(), w);
-  for (std::size_t j = 0; j < w; ++j) offset[j] = sum[first + j];
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < w; ++j) {
       const float b = p.beta[i * p.outputs + first + j];
       u[i * w + j] = b - g[i * w + j] * weight[i];
-      offset[j] -= b;
+      sum[first + j] -= b;
     }
-  shrink_to_zero_sum(n, w, w, weight.data(), p.epsilon, p.c, offset.data(), u.data(), left.data());
+  shrink_to_zero_sum(n, w, w, weight.data(), p.epsilon, p.c, u.data(), sum + first);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < w; ++j) {
       const std::size_t at = i * p.outputs + first + j;
       p.delta[at] += u[i * w + j] - p.beta[at];
       p.beta[at] = u[i * w + j];
     }
-  std::copy(left.begin(), left.end(), sum + first);
 }
 
 }  // namespace parsnets

@@ -21,9 +21,41 @@
 #include "parsnets/threads.hpp"
 #include "solvers/gated_kernel.hpp"
 #include "solvers/svr.hpp"
-#include "solvers/svr_split.hpp"
 
 namespace parsnets {
+
+/// Cholesky factor of T + ρI in float, from the stored panels of the kernel, and solves with many right-hand sides.
+/// Our own because LAPACK's would run in one thread: here the panels are shared out over the pool, in the order and the
+/// pieces that the problem alone decides. Half of N² floats are held.
+class ShiftedFactor {
+ public:
+  /// Throws Error(failure) when T + ρI is not positive definite in float.
+  ShiftedFactor(GatedKernel& kernel, float rho, ThreadPool& pool, ProgressObserver* progress);
+
+  /// Bytes an object holds.
+  static double bytes_needed(std::size_t n, std::size_t block);
+
+  /// Solves (T + ρI)·X = B in place of B, N x m.
+  void solve(MatrixView<float> b) const;
+  /// (T + ρI)⁻¹·1 and its sum.
+  const std::vector<float>& ones() const { return ones_; }
+  double ones_sum() const { return ones_sum_; }
+
+ private:
+  float* panel(std::size_t b) { return panels_.data() + offset_[b]; }
+  const float* panel(std::size_t b) const { return panels_.data() + offset_[b]; }
+  std::size_t begin(std::size_t b) const { return b * block_; }
+  std::size_t size(std::size_t b) const { return std::min(block_, n_ - b * block_); }
+  void eliminate(std::size_t k);
+
+  std::size_t n_, block_, blocks_;
+  ThreadPool& pool_;
+  std::vector<std::size_t> offset_;  ///< of block column b, rows begin(b)..N
+  Matrix<float> panels_;
+  Matrix<float> inverse_;  ///< inverses of the diagonal blocks of L, block_ x block_ each
+  std::vector<float> ones_;
+  double ones_sum_ = 0;
+};
 
 /// The scalars of the state: plain, so that a checkpoint can hold them as they are.
 struct SvrCounters {
@@ -132,7 +164,7 @@ struct BlockProblem {
   int sweeps = 1;
 };
 
-/// Solves outputs first..last-1. `sum` (per output, may be null) gets Σδ added.
+/// Solves outputs first..last-1. `sum` (per output) gets Σδ added.
 void solve_block(const BlockProblem& p, std::size_t first, std::size_t last, double* sum);
 
 /// Moves β within the block so that `sum` (per output) becomes 0 at the least cost to the block's objective: every
@@ -146,9 +178,10 @@ inline float box_shrink(float u, float t, float c) {
   return v > c ? c : v < -c ? -c : v;
 }
 
-/// Finds per column j of `columns` the shift δ_j with Σ_i box_shrink(u_ij − δ_j·w_i, t_i, c) + offset_j = 0 (as near as
-/// floats allow), where t_i = epsilon·w_i, and puts the shrunk values in place of u. n x columns with row length `ld`.
+/// Finds per column j of `columns` the shift δ_j with Σ_i box_shrink(u_ij − δ_j·w_i, t_i, c) + rest_j = 0 (as near as
+/// floats allow), where t_i = epsilon·w_i, and puts the shrunk values in place of u, n x columns with row length `ld`,
+/// and what is left of the sums in place of `rest`.
 void shrink_to_zero_sum(std::size_t n, std::size_t columns, std::size_t ld, const float* weight, float epsilon, float c,
-                        const double* offset, float* u, double* left);
+                        float* u, double* rest);
 
 }  // namespace parsnets

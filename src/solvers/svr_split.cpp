@@ -145,12 +145,11 @@ void SvrEngine::zero_sum_of_split() {
   float *q = s_.previous_values.data(), *w = s_.beta.data(), *u = s_.previous_beta.data();
   const std::vector<float> weight(n, 1 / s_.counters.rho);
   pool_.parallel_for(m, 16, [&](std::size_t first, std::size_t last, std::size_t) {
-    const std::vector<double> offset(last - first, 0.0);
-    std::vector<double> left(last - first);
+    std::vector<double> rest(last - first, 0.0);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = first; j < last; ++j) q[i * m + j] = w[i * m + j] + u[i * m + j];
     shrink_to_zero_sum(n, last - first, m, weight.data(), static_cast<float>(options_.epsilon),
-                       static_cast<float>(options_.c), offset.data(), q + first, left.data());
+                       static_cast<float>(options_.c), q + first, rest.data());
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = first; j < last; ++j) {
         const std::size_t at = i * m + j;
@@ -209,7 +208,7 @@ double ShiftedFactor::bytes_needed(std::size_t n, std::size_t block) {
 }
 
 ShiftedFactor::ShiftedFactor(GatedKernel& kernel, float rho, ThreadPool& pool, ProgressObserver* progress)
-    : n_(kernel.samples()), block_(kernel.block()), blocks_(kernel.blocks()), rho_(rho), pool_(pool) {
+    : n_(kernel.samples()), block_(kernel.block()), blocks_(kernel.blocks()), pool_(pool) {
   std::size_t total = 0;
   for (std::size_t b = 0; b < blocks_; ++b) {
     offset_.push_back(total);
@@ -220,7 +219,7 @@ ShiftedFactor::ShiftedFactor(GatedKernel& kernel, float rho, ThreadPool& pool, P
   pool_.parallel_for(blocks_, 1, [&](std::size_t b, std::size_t, std::size_t) {
     const std::size_t n = size(b);
     std::memcpy(panel(b), kernel.panel(b) + begin(b) * n, (n_ - begin(b)) * n * sizeof(float));
-    for (std::size_t i = 0; i < n; ++i) panel(b)[i * n + i] += rho_;
+    for (std::size_t i = 0; i < n; ++i) panel(b)[i * n + i] += rho;
   });
   for (std::size_t k = 0; k < blocks_; ++k) {
     report(progress, {"factor", k, blocks_, "blocks"});

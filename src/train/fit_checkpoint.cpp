@@ -56,8 +56,8 @@ void save_refinement(const std::filesystem::path& file, const std::string& finge
                      const Model& model) {
   nlohmann::json json{
       {"steps", place.steps}, {"length", place.length}, {"natural", place.natural}, {"trace", nlohmann::json::array()}};
-  for (const DescentStep& step : place.trace)
-    json["trace"].push_back({step.objective, step.loss, step.mmg, step.step, step.slope, step.seconds});
+  for (const ObjectiveStep& step : place.trace)
+    json["trace"].push_back({step.objective, *step.loss, step.mmg, step.step, *step.slope});
   write_checkpoint(
       file, fingerprint, json.dump(),
       {checkpoint_part("shared", model.shared.view()), checkpoint_part("networks", model.networks.view())});
@@ -69,7 +69,7 @@ DescentPlace load_refinement(const std::filesystem::path& file, const std::strin
         json.at("steps").get<int>(), json.at("length").get<double>(), json.at("natural").get<double>(), {}};
     for (const auto& step : json.at("trace")) {
       const auto value = [&](std::size_t i) { return step.at(i).get<double>(); };
-      place.trace.push_back({value(0), value(1), value(2), value(3), value(4), value(5)});
+      place.trace.push_back({value(0), std::nullopt, value(1), value(2), value(3), value(4)});
     }
     read_into(read, "shared", model.shared);
     read_into(read, "networks", model.networks);

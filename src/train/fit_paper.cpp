@@ -148,7 +148,7 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
                                targets.vectors.view(),
                                preconditioner.view(),
                                nullptr};
-  model.record.joint = objective_trace(descend(model, samples, descent, stages_.pool, stages_.progress));
+  model.record.joint = descend(model, samples, descent, stages_.pool, stages_.progress);
 }
 
 }  // namespace parsnets

@@ -89,8 +89,7 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
     const DescentSamples samples{
         stages.blocks(scaling, o.networks > 0 ? &gates : nullptr), stages.place.kept, stages.labels, {},
         stages.class_preconditioner(scaling, o.shrinkage).view(),  stages.place.group};
-    const auto steps = descend(model, samples, descent, stages.pool, stages.progress, watch);
-    model.record.refinement = objective_trace(steps);
+    model.record.refinement = descend(model, samples, descent, stages.pool, stages.progress, watch);
   } else if (observer) {
     observer(0, model, {means});
   }

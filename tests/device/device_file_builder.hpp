@@ -22,6 +22,7 @@
 #include "base/rng.hpp"
 #include "device/device_reader.hpp"
 #include "formats/file_kind.hpp"
+#include "parsnets/matrix.hpp"
 
 namespace parsnets::test {
 
@@ -192,6 +193,24 @@ inline FeatureSource file_source() {
           "features",
           {PixelPreset::caffe, ImageFit::whole, 320, 8192},
           512};
+}
+
+/// Copy of a vector (1 x n) or matrix as float32; empty if it is absent or consists of bytes. `info` is that of
+/// `bytes`.
+inline Matrix<float> device_matrix(std::span<const std::byte> bytes, const DeviceInfo& info, DevicePart part) {
+  const auto& s = info.section(part);
+  if (!s.present() || s.type == PNRT_BYTES) return {};
+  const auto read = [&]<class T>(T value, std::size_t first, std::size_t i) {
+    std::memcpy(&value, bytes.data() + first + i * sizeof value, sizeof value);
+    return value;
+  };
+  Matrix<float> values(s.rows, s.cols);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values.data()[i] = s.type == PNRT_F32   ? read(0.0f, s.offset, i)
+                       : s.type == PNRT_F16 ? half_to_float(read(std::uint16_t{0}, s.offset, i))
+                                            : read(0.0f, s.scale_offset, i / s.cols) *
+                                                  static_cast<float>(read(std::int8_t{0}, s.offset, i));
+  return values;
 }
 
 struct DeviceFilePart {

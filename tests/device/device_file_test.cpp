@@ -7,12 +7,14 @@
 #include "device/device_reader.hpp"
 #include "expect.hpp"
 #include "model/evidence.hpp"
+#include "pool_test.hpp"
 #include "rejecting_model.hpp"
 
 namespace parsnets {
 namespace {
 
 using test::small_model;
+using DeviceFileTest = test::PoolTest;
 
 double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
   EXPECT_EQ(a.size(), b.size());
@@ -22,8 +24,7 @@ double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
   return most;
 }
 
-TEST(DeviceFile, Float32ScoresAgreeWithTheLibraryForEveryKindOfModel) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, Float32ScoresAgreeWithTheLibraryForEveryKindOfModel) {
   const Matrix<float> x = test::small_samples(200);
   for (const auto& kind : test::small_model_kinds()) {
     const Model model = small_model(kind, pool);
@@ -33,8 +34,7 @@ TEST(DeviceFile, Float32ScoresAgreeWithTheLibraryForEveryKindOfModel) {
   }
 }
 
-TEST(DeviceFile, HalfAndInt8ScoresStayCloseAndGetSmaller) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, HalfAndInt8ScoresStayCloseAndGetSmaller) {
   const Matrix<float> x = test::small_samples(200);
   for (const auto& kind : test::small_model_kinds()) {
     const Model model = small_model(kind, pool);
@@ -56,8 +56,7 @@ TEST(DeviceFile, HalfAndInt8ScoresStayCloseAndGetSmaller) {
   }
 }
 
-TEST(DeviceFile, MixturesOfAllRanksPredictWhatTheirNetworksDo) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, MixturesOfAllRanksPredictWhatTheirNetworksDo) {
   const Matrix<float> x = test::small_samples(60);
   for (const char* kind : {"anchor", "energy", "relu", "classes"}) {
     const Model model = small_model(kind, pool);
@@ -74,8 +73,7 @@ TEST(DeviceFile, MixturesOfAllRanksPredictWhatTheirNetworksDo) {
   }
 }
 
-TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, KeepsNamesSeenAndAttributes) {
   Model model = small_model("anchor", pool);
   model.attribute_names.clear();
   for (std::size_t a = 0; a < model.attributes(); ++a)
@@ -86,12 +84,11 @@ TEST(DeviceFile, KeepsNamesSeenAndAttributes) {
   EXPECT_EQ(info.class_seen, model.classes.seen);
   EXPECT_EQ(info.attribute_names, model.attribute_names);
   EXPECT_EQ(info.basis, 3u);
-  const Matrix<float> attributes = device_matrix(file, info, DevicePart::class_attributes);
+  const Matrix<float> attributes = test::device_matrix(file, info, DevicePart::class_attributes);
   EXPECT_TRUE(std::equal(attributes.values().begin(), attributes.values().end(), model.classes.semantics.data()));
 }
 
-TEST(DeviceFile, KeepsHowClassVectorsCameAbout) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, KeepsHowClassVectorsCameAbout) {
   Model model = small_model("classes linear", pool);
   model.field = {6, 21, 41, 0.625};
   const auto file = device_file(model, Precision::float32, 0, pool);
@@ -105,9 +102,10 @@ TEST(DeviceFile, KeepsHowClassVectorsCameAbout) {
   EXPECT_EQ(info.sharpness, 41);
   EXPECT_EQ(info.certainty, 0.625f);
   ASSERT_NE(info.outputs, info.semantics);
-  const Matrix<float> lengths = device_matrix(file, info, DevicePart::class_lengths),
-                      predicted = device_matrix(file, info, DevicePart::class_predicted),
-                      unit = device_matrix(file, info, DevicePart::class_vectors), vectors = model.class_vectors();
+  const Matrix<float> lengths = test::device_matrix(file, info, DevicePart::class_lengths),
+                      predicted = test::device_matrix(file, info, DevicePart::class_predicted),
+                      unit = test::device_matrix(file, info, DevicePart::class_vectors),
+                      vectors = model.class_vectors();
   for (std::size_t c = 0; c < vectors.rows(); ++c) {
     const double n = model.classes.samples[c];
     EXPECT_NEAR(predicted(0, c), n > 0 ? model.prior_samples / (n + model.prior_samples) : 1, 1e-6);
@@ -123,17 +121,16 @@ std::vector<std::byte> without(std::vector<std::byte> file, std::size_t from, st
   return file;
 }
 
-TEST(DeviceFile, RejectionChangesNothingElse) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, RejectionChangesNothingElse) {
   for (const char* kind : {"classes", "classes closed"})
     for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
       Model model = test::rejecting_model(kind, pool);
       const Rejection& rejection = model.rejection;
       const auto file = device_file(model, precision, 0, pool);
       const DeviceInfo info = read_device_info(file, "test");
-      const Matrix<float> values = device_matrix(file, info, DevicePart::rejection),
-                          basis = device_matrix(file, info, DevicePart::span),
-                          offset = device_matrix(file, info, DevicePart::span_offset);
+      const Matrix<float> values = test::device_matrix(file, info, DevicePart::rejection),
+                          basis = test::device_matrix(file, info, DevicePart::span),
+                          offset = test::device_matrix(file, info, DevicePart::span_offset);
       std::vector<float> expected;
       for (const auto& part : rejection.weights) expected.insert(expected.end(), part.begin(), part.end());
       for (const auto& part : rejection.range) expected.insert(expected.end(), part.begin(), part.end());
@@ -160,8 +157,7 @@ TEST(DeviceFile, RejectionChangesNothingElse) {
     }
 }
 
-TEST(DeviceFile, ASourceChangesNothingElse) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, ASourceChangesNothingElse) {
   for (const char* kind : {"anchor", "classes", "rejecting"})
     for (const Precision precision : {Precision::float32, Precision::int8}) {
       const bool rejects = std::string(kind) == "rejecting";
@@ -185,8 +181,7 @@ TEST(DeviceFile, ASourceChangesNothingElse) {
     }
 }
 
-TEST(DeviceFile, RefusesASourceThatItCannotHold) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, RefusesASourceThatItCannotHold) {
   Model model = small_model("linear", pool);
   const auto refused = [&](auto change, const char* part) {
     model.record.data.source = test::small_source();
@@ -201,14 +196,9 @@ TEST(DeviceFile, RefusesASourceThatItCannotHold) {
   refused([](FeatureSource& s) { s.backbone = std::string("a\0b", 3); }, "zero bytes");
 }
 
-TEST(DeviceFile, AMapThatSpansEverythingHasNoSpan) {
-  ThreadPool pool(1);
-  SynthOptions synth;
-  synth.classes = 16;
-  synth.attributes = 20;
-  synth.samples = 400;
-  synth.dimensions = 8;  // fewer than seen classes
-  const Dataset data = synthesize(synth);
+TEST_F(DeviceFileTest, AMapThatSpansEverythingHasNoSpan) {
+  const Dataset data =
+      synthesize({.classes = 16, .attributes = 20, .samples = 400, .dimensions = 8});  // fewer than seen classes
   TrainOptions options;
   options.calibration.enabled = false;
   Model model = train(data, options, pool);
@@ -225,8 +215,7 @@ TEST(DeviceFile, AMapThatSpansEverythingHasNoSpan) {
     EXPECT_TRUE(engine[i].slack(model.rejection) <= 1e-4f || (verdicts[i] != 0) == engine[i].unknown) << i;
 }
 
-TEST(DeviceFile, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
   Dataset data = test::small_training_set();
   data.semantics.tables = {{"a", 8}, {"b", data.semantics.values.cols() - 8}};
   for (const std::string scaling : {"l2", "standardize"}) {
@@ -246,14 +235,13 @@ TEST(DeviceFile, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
   }
 }
 
-TEST(DeviceFile, BytesDependOnTheModelAlone) {
+TEST_F(DeviceFileTest, BytesDependOnTheModelAlone) {
   ThreadPool one(1), two(2);
   const Model model = small_model("anchor", one);
   EXPECT_EQ(device_file(model, Precision::int8, 3, one), device_file(model, Precision::int8, 3, two));
 }
 
-TEST(DeviceFile, RefusesWhatItCannotHold) {
-  ThreadPool pool(1);
+TEST_F(DeviceFileTest, RefusesWhatItCannotHold) {
   TrainOptions options = test::small_options("reverse-ridge");
   options.calibration.enabled = false;
   const Model reverse = train(test::small_training_set(), options, pool);

@@ -13,6 +13,7 @@
 #include "parsnets/field.hpp"
 #include "parsnets/predictor.hpp"
 #include "parsnets_rt.h"
+#include "pool_test.hpp"
 #include "rejecting_model.hpp"
 #include "small_device.hpp"
 
@@ -23,6 +24,7 @@ using test::Judged;
 using test::small_model;
 using test::SmallBank;
 using test::SmallDevice;
+using DeviceModelTest = test::PoolTest;
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
@@ -66,17 +68,9 @@ Agreement expect_agreement(const Rejection& rejection, const std::vector<Judged>
   return found;
 }
 
-TEST(DeviceModel, TenThousandSamplesGetTheVerdictsOfTheEngine) {
-  ThreadPool pool(2);
-  SynthOptions synth;
-  synth.classes = 40;
-  synth.attributes = 30;
-  synth.samples = 12000;
-  synth.dimensions = 96;
-  synth.hidden = 128;
-  const Dataset data = synthesize(synth);
-  TrainOptions options;
-  Model model = train(data, options, pool);
+TEST_F(DeviceModelTest, TenThousandSamplesGetTheVerdictsOfTheEngine) {
+  const Dataset data = synthesize({.classes = 40, .attributes = 30, .samples = 12000, .dimensions = 96, .hidden = 128});
+  Model model = train(data, TrainOptions(), pool);
   const MatrixView<const float> x(data.features.view().data(), 10000, data.features.cols());
   test::reject_by_hand(model, x, pool);
   const DeviceModel device(device_file(model, Precision::float32, 0, pool), "device");
@@ -95,8 +89,7 @@ TEST(DeviceModel, TenThousandSamplesGetTheVerdictsOfTheEngine) {
   }
 }
 
-TEST(DeviceModel, VerdictsAreThoseOfTheEngineForEveryKindOfModel) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, VerdictsAreThoseOfTheEngineForEveryKindOfModel) {
   const Matrix<float> x = test::small_samples(900);
   std::set<bool> spans, shared;
   for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
@@ -122,8 +115,7 @@ TEST(DeviceModel, VerdictsAreThoseOfTheEngineForEveryKindOfModel) {
   EXPECT_EQ(spans.size() + shared.size(), 3u) << "with a span always; with and without a shared network";
 }
 
-TEST(DeviceModel, RoundedModelsGiveNearlyTheSameVerdicts) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, RoundedModelsGiveNearlyTheSameVerdicts) {
   const Matrix<float> x = test::small_samples(900);
   for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     const Model model = test::rejecting_model(kind, pool);
@@ -148,8 +140,7 @@ TEST(DeviceModel, RoundedModelsGiveNearlyTheSameVerdicts) {
   }
 }
 
-TEST(DeviceModel, Int8VerdictsHaveTheSameBitsOnEveryPath) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, Int8VerdictsHaveTheSameBitsOnEveryPath) {
   const Matrix<float> x = test::small_samples(300);
   for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     const Model model = test::rejecting_model(kind, pool);
@@ -161,8 +152,7 @@ TEST(DeviceModel, Int8VerdictsHaveTheSameBitsOnEveryPath) {
   }
 }
 
-TEST(DeviceModel, AZeroVectorNoiseAndHugeValuesGetTheVerdictOfTheEngine) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, AZeroVectorNoiseAndHugeValuesGetTheVerdictOfTheEngine) {
   for (const char* kind : {"classes", "classes closed"}) {
     const Model model = test::rejecting_model(kind, pool);
     const SmallDevice device(device_file(model, Precision::float32, 0, pool));
@@ -180,8 +170,7 @@ TEST(DeviceModel, AZeroVectorNoiseAndHugeValuesGetTheVerdictOfTheEngine) {
   }
 }
 
-TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
   const Matrix<float> x = test::small_samples(900);
   for (const char* kind : {"classes", "classes closed", "classes linear", "classes tables"}) {
     Model model = test::rejecting_model(kind, pool);
@@ -219,8 +208,7 @@ TEST(DeviceModel, AddedRemovedAndTaughtClassesAreJudgedAsInTheEngine) {
   }
 }
 
-TEST(DeviceModel, ABankRejectsAsItsModelAndGoesOnAfterLoading) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, ABankRejectsAsItsModelAndGoesOnAfterLoading) {
   const Model model = test::rejecting_model("classes", pool);
   const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
   const Matrix<float> x = test::small_samples(300);
@@ -242,8 +230,7 @@ TEST(DeviceModel, ABankRejectsAsItsModelAndGoesOnAfterLoading) {
   EXPECT_EQ(unknown(again), changed);
 }
 
-TEST(DeviceModel, OneCandidateIsJudgedAndNoneIsUnknown) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, OneCandidateIsJudgedAndNoneIsUnknown) {
   const Model model = test::rejecting_model("classes", pool);
   SmallBank device(device_file(model, Precision::float32, 0, pool), 1);
   const Matrix<float> x = test::small_samples(50);
@@ -260,8 +247,7 @@ TEST(DeviceModel, OneCandidateIsJudgedAndNoneIsUnknown) {
   }
 }
 
-TEST(DeviceModel, IsEvaluatedOnFeaturesOfItsSourceAlone) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, IsEvaluatedOnFeaturesOfItsSourceAlone) {
   Model model = test::small_model("classes", pool);
   model.record.data.source = test::small_source();
   const DeviceModel device(device_file(model, Precision::int8, 0, pool), "device");
@@ -275,8 +261,7 @@ TEST(DeviceModel, IsEvaluatedOnFeaturesOfItsSourceAlone) {
                      "features of the backbone of training, net.onnx (sha256 0123456789ab)");
 }
 
-TEST(DeviceModel, RejectionIsRefusedWhereThereIsNone) {
-  ThreadPool pool(1);
+TEST_F(DeviceModelTest, RejectionIsRefusedWhereThereIsNone) {
   const Matrix<float> x = test::small_samples(1);
   const DeviceModel device(device_file(small_model("classes", pool), Precision::int8, 0, pool), "device");
   EXPECT_FALSE(device.rejects());

@@ -117,13 +117,13 @@ TEST(DeviceReader, AllKindsOfFilesReadBack) {
       if (info.sections[i].type == 3) {
         EXPECT_EQ(info.sections[i].scale_offset, file.scale_offset[i]);
       }
-      const auto values = device_matrix(file.bytes, info, static_cast<DevicePart>(i));
+      const auto values = test::device_matrix(file.bytes, info, static_cast<DevicePart>(i));
       const auto found = values.values();
       EXPECT_EQ(std::vector<float>(found.begin(), found.end()), parts.sections[i].values);
     }
-    const auto networks = device_matrix(file.bytes, info, DevicePart::network_weights);
+    const auto networks = test::device_matrix(file.bytes, info, DevicePart::network_weights);
     EXPECT_EQ(networks.rows(), kind.header.basis * kind.header.outputs);
-    EXPECT_EQ(device_matrix(file.bytes, info, DevicePart::bias).rows(), 1u);
+    EXPECT_EQ(test::device_matrix(file.bytes, info, DevicePart::bias).rows(), 1u);
   });
   EXPECT_EQ(gates, (std::set<int>{0, 1, 2}));
   EXPECT_EQ(types, (std::set<int>{0, 1, 2, 3, 4}));

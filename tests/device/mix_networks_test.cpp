@@ -4,11 +4,13 @@
 
 #include "base/rng.hpp"
 #include "eigen_reference.hpp"
+#include "pool_test.hpp"
 
 namespace parsnets {
 namespace {
 
 using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using MixNetworks = test::PoolTest;
 
 Model random_model(std::size_t networks, std::size_t z, std::size_t q, bool anchors) {
   Model model;
@@ -71,8 +73,7 @@ double least_error(const Model& model, std::size_t rank) {
   return singular.tail(singular.size() - static_cast<long>(rank)).squaredNorm();
 }
 
-TEST(MixNetworks, ReachesTheLeastErrorOfItsRank) {
-  ThreadPool pool(1);
+TEST_F(MixNetworks, ReachesTheLeastErrorOfItsRank) {
   for (const bool anchors : {false, true}) {
     const Model model = random_model(9, 5, 4, anchors);
     for (const std::size_t rank : {1u, 3u, 6u}) {
@@ -85,8 +86,7 @@ TEST(MixNetworks, ReachesTheLeastErrorOfItsRank) {
   }
 }
 
-TEST(MixNetworks, FullRankStoresTheNetworksAsTheyAre) {
-  ThreadPool pool(1);
+TEST_F(MixNetworks, FullRankStoresTheNetworksAsTheyAre) {
   const Model model = random_model(4, 3, 2, true);
   for (const std::size_t rank : {0u, 4u}) {
     const NetworkMixture mixture = mix_networks(model, rank, pool);
@@ -95,7 +95,7 @@ TEST(MixNetworks, FullRankStoresTheNetworksAsTheyAre) {
   }
 }
 
-TEST(MixNetworks, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_F(MixNetworks, GivesTheSameBitsForAnyNumberOfThreads) {
   ThreadPool one(1), two(2);
   const Model model = random_model(12, 6, 5, true);
   const NetworkMixture a = mix_networks(model, 4, one), b = mix_networks(model, 4, two);

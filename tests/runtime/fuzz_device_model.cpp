@@ -213,8 +213,8 @@ class Trial {
   /// Scores of the model's classes, from the prediction in double precision.
   void check_scores(const DeviceInfo& info, const Exact<std::byte>& file, const Exact<float>& prediction,
                     const Exact<float>& found) const {
-    const auto classes = parsnets::device_matrix({file.data(), file.size()}, info, DevicePart::class_vectors);
-    const auto centre = parsnets::device_matrix({file.data(), file.size()}, info, DevicePart::semantic_centre);
+    const auto classes = parsnets::test::device_matrix({file.data(), file.size()}, info, DevicePart::class_vectors);
+    const auto centre = parsnets::test::device_matrix({file.data(), file.size()}, info, DevicePart::semantic_centre);
     std::vector<double> f(prediction.begin(), prediction.end());
     double square = 0, largest = 0;
     for (std::size_t j = 0; j < f.size(); ++j)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "parsnets/predictor.hpp"
+#include "pool_test.hpp"
 #include "small_device.hpp"
 
 namespace parsnets {
@@ -17,6 +18,7 @@ namespace {
 using test::small_model;
 using test::SmallBank;
 using test::SmallDevice;
+using Runtime = test::PoolTest;
 
 /// What pnrt_explain says.
 struct Reason {
@@ -37,8 +39,7 @@ Reason reason_of(const SmallDevice& device, const pnrt_bank* bank, const float* 
   return reason;
 }
 
-TEST(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
-  ThreadPool pool(1);
+TEST_F(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
   const Matrix<float> x = test::small_samples(20);
   for (const auto& kind : test::small_model_kinds()) {
     Model model = small_model(kind, pool);
@@ -64,8 +65,7 @@ TEST(Runtime, ClassesAddedAtRunTimeScoreAsThoseOfTheLibraryAndMoveNoOther) {
   }
 }
 
-TEST(Runtime, ClassesAddedToAnInt8ModelScoreNearTheExportedOnes) {
-  ThreadPool pool(1);
+TEST_F(Runtime, ClassesAddedToAnInt8ModelScoreNearTheExportedOnes) {
   const Matrix<float> x = test::small_samples(40);
   for (const char* kind : {"linear", "anchor", "energy", "classes", "classes linear"}) {
     Model model = small_model(kind, pool);
@@ -82,8 +82,7 @@ TEST(Runtime, ClassesAddedToAnInt8ModelScoreNearTheExportedOnes) {
   }
 }
 
-TEST(Runtime, ExplainsAsTheLibraryDoes) {
-  ThreadPool pool(1);
+TEST_F(Runtime, ExplainsAsTheLibraryDoes) {
   const Matrix<float> x = test::small_samples(10);
   for (const auto& kind : test::small_model_kinds()) {
     const Model model = small_model(kind, pool);
@@ -103,8 +102,7 @@ TEST(Runtime, ExplainsAsTheLibraryDoes) {
   }
 }
 
-TEST(Runtime, ExplanationsOfRoundedModelsStayCloseAndAddUp) {
-  ThreadPool pool(1);
+TEST_F(Runtime, ExplanationsOfRoundedModelsStayCloseAndAddUp) {
   const Matrix<float> x = test::small_samples(40);
   for (const char* kind : {"energy", "anchor", "classes", "classes linear"})
     for (const Precision precision : {Precision::float32, Precision::float16, Precision::int8}) {
@@ -129,8 +127,7 @@ TEST(Runtime, ExplanationsOfRoundedModelsStayCloseAndAddUp) {
     }
 }
 
-TEST(Runtime, ExplainsAddedClassesAsTheLibraryDoes) {
-  ThreadPool pool(1);
+TEST_F(Runtime, ExplainsAddedClassesAsTheLibraryDoes) {
   const Matrix<float> x = test::small_samples(10);
   for (const char* kind : {"anchor", "classes", "classes linear"}) {
     Model model = small_model(kind, pool);
@@ -156,8 +153,7 @@ TEST(Runtime, ExplainsAddedClassesAsTheLibraryDoes) {
   }
 }
 
-TEST(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
-  ThreadPool pool(1);
+TEST_F(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
   for (const auto& [kind, temperature] : {std::pair{"anchor", 0.0}, {"anchor", 1e-4}, {"classes", 0.0}}) {
     Model model = small_model(kind, pool);
     if (temperature > 0) model.temperature = temperature;  // else the model's own
@@ -186,34 +182,7 @@ TEST(Runtime, RanksClassesWithScoresAndConfidencesAsTheLibraryDoes) {
   }
 }
 
-TEST(Runtime, LimitsWhoCompetes) {
-  ThreadPool pool(1);
-  const Model model = small_model("anchor", pool);
-  SmallDevice device(device_file(model, Precision::int8, 0, pool));
-  const Matrix<float> x = test::small_samples(1);
-  pnrt_match top[64];
-  pnrt_verdict verdict;
-  const auto classify = [&](pnrt_among among) {
-    const pnrt_query query{0, static_cast<std::uint32_t>(among)};
-    ASSERT_EQ(pnrt_classify(&device.model, nullptr, x.row(0).data(), &query, top, 64, &verdict, device.work.data(),
-                            device.work_bytes()),
-              PNRT_OK);
-  };
-  classify(PNRT_ALL);
-  EXPECT_EQ(verdict.count, model.classes.names.size());
-  for (const auto among : {PNRT_SEEN, PNRT_UNSEEN}) {
-    classify(among);
-    double sum = 0;
-    for (std::uint32_t i = 0; i < verdict.count; ++i) {
-      EXPECT_EQ(model.classes.seen[top[i].index] != 0, among == PNRT_SEEN);
-      sum += top[i].confidence;
-    }
-    EXPECT_NEAR(sum, 1, 1e-5);
-  }
-}
-
-TEST(Runtime, RemovesClassesAndReusesTheirPlaces) {
-  ThreadPool pool(1);
+TEST_F(Runtime, RemovesClassesAndReusesTheirPlaces) {
   const Model model = small_model("anchor", pool);
   SmallBank bank(device_file(model, Precision::int8, 2, pool), 2);
   const auto& names = model.classes.names;
@@ -241,21 +210,7 @@ TEST(Runtime, RemovesClassesAndReusesTheirPlaces) {
   EXPECT_EQ(scores[3], -std::numeric_limits<float>::max());
 }
 
-TEST(Runtime, FindsEveryClassByName) {
-  ThreadPool pool(1);
-  const Model model = small_model("linear", pool);
-  SmallDevice device(device_file(model, Precision::float32, 0, pool));
-  for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
-    std::uint32_t index = 0;
-    ASSERT_EQ(pnrt_find_class(&device.model, nullptr, model.classes.names[c].c_str(), &index), PNRT_OK);
-    EXPECT_EQ(index, c);
-  }
-  std::uint32_t index = 0;
-  EXPECT_EQ(pnrt_find_class(&device.model, nullptr, "no such class", &index), PNRT_NOT_FOUND);
-}
-
-TEST(Runtime, PathsGiveTheSameBitsForInt8) {
-  ThreadPool pool(1);
+TEST_F(Runtime, PathsGiveTheSameBitsForInt8) {
   const Matrix<float> x = test::small_samples(100);
   for (const auto& kind : test::small_model_kinds())
     for (const std::size_t rank : {0u, 1u}) {
@@ -276,8 +231,7 @@ TEST(Runtime, PathsGiveTheSameBitsForInt8) {
     }
 }
 
-TEST(Runtime, ThreadsShareAModel) {
-  ThreadPool pool(1);
+TEST_F(Runtime, ThreadsShareAModel) {
   SmallDevice device(device_file(small_model("anchor", pool), Precision::int8, 0, pool));
   const Matrix<float> x = test::small_samples(50);
   std::vector<std::vector<float>> expected;
@@ -293,8 +247,7 @@ TEST(Runtime, ThreadsShareAModel) {
   EXPECT_EQ(wrong, std::vector<int>(4));
 }
 
-TEST(Runtime, RefusesBadArgumentsWithACode) {
-  ThreadPool pool(1);
+TEST_F(Runtime, RefusesBadArgumentsWithACode) {
   const Model model = small_model("anchor", pool);
   SmallDevice device(device_file(model, Precision::int8, 0, pool));
   Matrix<float> x = test::small_samples(1);
@@ -325,8 +278,7 @@ TEST(Runtime, RefusesBadArgumentsWithACode) {
   for (int s = 0; s < 20; ++s) EXPECT_NE(pnrt_status_text(static_cast<pnrt_status>(s)), nullptr);
 }
 
-TEST(Runtime, TellsWhichNetworkMakesTheFeatures) {
-  ThreadPool pool(1);
+TEST_F(Runtime, TellsWhichNetworkMakesTheFeatures) {
   for (const char* kind : {"anchor", "classes"}) {
     Model model = small_model(kind, pool);
     const SmallDevice unknown(device_file(model, Precision::int8, 0, pool));
@@ -351,8 +303,7 @@ TEST(Runtime, TellsWhichNetworkMakesTheFeatures) {
   EXPECT_EQ(pnrt_feature_source(nullptr), nullptr);
 }
 
-TEST(Runtime, WhatIsNoNumberIsNotCutToZero) {
-  ThreadPool pool(1);
+TEST_F(Runtime, WhatIsNoNumberIsNotCutToZero) {
   const Matrix<float> x = test::small_samples(1);
   for (const char* kind : {"relu", "euclidean"}) {
     Model model = small_model(kind, pool);
@@ -365,8 +316,7 @@ TEST(Runtime, WhatIsNoNumberIsNotCutToZero) {
   }
 }
 
-TEST(Runtime, AThousandAddedClassesMoveNoOtherScore) {
-  ThreadPool pool(1);
+TEST_F(Runtime, AThousandAddedClassesMoveNoOtherScore) {
   const Model model = small_model("anchor", pool);
   SmallBank bank(device_file(model, Precision::int8, 0, pool), 1000);
   const Matrix<float> x = test::small_samples(1);

@@ -11,6 +11,7 @@
 #include "expect.hpp"
 #include "largest_difference.hpp"
 #include "model/composite.hpp"
+#include "pool_test.hpp"
 #include "solvers/baselines/small_problem.hpp"
 #include "solvers/descent_loss.hpp"
 #include "solvers/preconditioner.hpp"
@@ -18,6 +19,8 @@
 
 namespace parsnets {
 namespace {
+
+using Descent = test::PoolTest;
 
 /// A small problem with d features, K gated networks on the first h of them, and C classes.
 struct DescentProblem {
@@ -68,14 +71,11 @@ struct DescentProblem {
   }
 };
 
-TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
+TEST_F(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
   const DescentProblem p(true);
-  ThreadPool pool(1);
   Matrix<float> f = test::random_matrix<float>(DescentProblem::n, DescentProblem::m, 3);
   for (const auto loss : {DescentLoss::softmax, DescentLoss::squared}) {
-    DescentOptions options;
-    options.loss = loss;
-    options.mmg = 0.4;
+    const DescentOptions options{.loss = loss, .mmg = 0.4};
     const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
     Matrix<float> gradient(f.rows(), f.cols());
     objective.evaluate(f.view(), gradient.view());
@@ -97,12 +97,10 @@ TEST(Descent, GradientsOfBothLossesMatchFiniteDifferences) {
   }
 }
 
-TEST(Descent, SoftmaxLossEqualsItsFormula) {
+TEST_F(Descent, SoftmaxLossEqualsItsFormula) {
   const DescentProblem p(true);
-  ThreadPool pool(1);
   const Matrix<float> f = test::random_matrix<float>(DescentProblem::n, DescentProblem::m, 4);
-  DescentOptions options;
-  const LossOfOutputs objective(p.samples(), p.model.semantic_centre, options, pool);
+  const LossOfOutputs objective(p.samples(), p.model.semantic_centre, {}, pool);
   double expected = 0;
   for (std::size_t l = 0; l < DescentProblem::n; ++l) {
     double sum = 0, own = 0;
@@ -123,34 +121,26 @@ TEST(Descent, SoftmaxLossEqualsItsFormula) {
   EXPECT_NEAR(objective.evaluate(f.view(), {}).loss, expected, 1e-5 * expected);
 }
 
-TEST(Descent, NeverRisesWhateverTheModelAndTheStep) {
-  ThreadPool pool(2);
+TEST_F(Descent, NeverRisesWhateverTheModelAndTheStep) {
   for (const bool gated : {false, true})
     for (const bool relu : {false, true})
       for (const double step : {1.0, 50.0})
         for (const auto loss : {DescentLoss::softmax, DescentLoss::squared}) {
           if (relu && !gated) continue;
           DescentProblem p(gated, relu);
-          DescentOptions options;
-          options.loss = loss;
-          options.steps = 12;
-          options.step = step;
-          options.lambda = 1;
-          options.mmg = 0.2;
-          options.decay = loss == DescentLoss::squared ? 0.01 : 0;
+          const double decay = loss == DescentLoss::squared ? 0.01 : 0;
+          const DescentOptions options{
+              .loss = loss, .steps = 12, .step = step, .lambda = 1, .mmg = 0.2, .decay = decay};
           const auto steps = descend(p.model, p.samples(), options, pool);
           ASSERT_GT(steps.size(), 3u) << gated << relu << step;
           for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LT(steps[i].objective, steps[i - 1].objective);
         }
 }
 
-TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
-  ThreadPool pool(1);
+TEST_F(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
   for (const bool relu : {false, true}) {
     DescentProblem p(true, relu);
-    DescentOptions options;
-    options.steps = 5;
-    options.lambda = 1;
+    const DescentOptions options{.steps = 5, .lambda = 1};
     const auto steps = descend(p.model, p.samples(), options, pool);
     Matrix<float> f =
         compose(p.z.view(), p.open.view(), DescentProblem::networks, p.model.networks.view(), p.model.bias, relu, pool);
@@ -162,8 +152,7 @@ TEST(Descent, ReportsTheObjectiveOfTheModelItLeavesBehind) {
   }
 }
 
-TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
-  ThreadPool pool(1);
+TEST_F(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
   const test::SummedProblem given(120, 14, 6, 5);
   DescentProblem p(false);
   DescentSamples s = p.samples();
@@ -175,35 +164,29 @@ TEST(Descent, SquaredLossWithDecayEndsAtTheRidgeSolution) {
   const LinearMap expected = solve_ridge(given.samples(), lambda, pool);
   p.model.bias = expected.bias;
   const Eigen::MatrixXd targets = test::per_sample(given.semantics, given.labels);
-  DescentOptions options;
-  options.loss = DescentLoss::squared;
-  options.steps = 400;
-  options.decay = lambda / (targets.rowwise() - targets.colwise().mean()).squaredNorm();
+  const double decay = lambda / (targets.rowwise() - targets.colwise().mean()).squaredNorm();
+  const DescentOptions options{.loss = DescentLoss::squared, .steps = 400, .decay = decay};
   const auto steps = descend(p.model, s, options, pool);
-  EXPECT_LT(steps.back().slope, 1e-5 * steps[0].slope) << "the slope is the certificate";
+  EXPECT_LT(*steps.back().slope, 1e-5 * *steps[0].slope) << "the slope is the certificate";
   for (std::size_t c = 0; c < DescentProblem::d; ++c)
     for (std::size_t j = 0; j < DescentProblem::m; ++j)
       EXPECT_NEAR(p.model.networks(c + 1, j), expected.weights(c, j), 3e-3);
 }
 
-TEST(Descent, ThreadCountDoesNotChangeBits) {
+TEST_F(Descent, ThreadCountDoesNotChangeBits) {
   DescentProblem a(true), b(true);
   ThreadPool one(1), two(2);
-  DescentOptions options;
-  options.mmg = 0.1;
+  const DescentOptions options{.mmg = 0.1};
   descend(a.model, a.samples(), options, one);
   descend(b.model, b.samples(), options, two);
   EXPECT_TRUE(test::same_bits(a.model.networks, b.model.networks));
   EXPECT_TRUE(test::same_bits(a.model.shared, b.model.shared));
 }
 
-TEST(Descent, ObserverSeesEveryStepAndCanStop) {
+TEST_F(Descent, ObserverSeesEveryStepAndCanStop) {
   DescentProblem p(true);
-  ThreadPool pool(1);
-  DescentOptions options;
-  options.steps = 10;
   std::vector<int> seen;
-  descend(p.model, p.samples(), options, pool, nullptr, [&](int step, Model&, const DescentOutputs& outputs) {
+  descend(p.model, p.samples(), {.steps = 10}, pool, nullptr, [&](int step, Model&, const DescentOutputs& outputs) {
     EXPECT_EQ(outputs.means.classes.size(), DescentProblem::classes);
     seen.push_back(step);
     return step < 4;
@@ -225,11 +208,9 @@ SampleBlocks in_blocks(const DescentProblem& p, Share own, std::size_t size) {
   };
 }
 
-TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfTheFormula) {
+TEST_F(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfTheFormula) {
   DescentProblem whole(true);
-  ThreadPool pool(1);
-  DescentOptions options;
-  options.steps = 4;
+  const DescentOptions options{.steps = 4};
   const auto expected = descend(whole.model, whole.samples(), options, pool);
   for (const std::size_t processes : {1u, 2u, 4u})
     for (const std::size_t size : {7u, 1000u})
@@ -246,7 +227,7 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
         ASSERT_EQ(steps.size(), expected.size());
         for (std::size_t i = 0; i < steps.size(); ++i) {
           EXPECT_NEAR(steps[i].objective, expected[i].objective, 1e-5 * expected[i].objective);
-          EXPECT_NEAR(steps[i].slope, expected[i].slope, 1e-4 * std::fabs(expected[i].slope));
+          EXPECT_NEAR(*steps[i].slope, *expected[i].slope, 1e-4 * std::fabs(*expected[i].slope));
         }
         EXPECT_LT(largest_difference(whole.model.shared, p.model.shared), 1e-5);
         EXPECT_LT(largest_difference(whole.model.networks, p.model.networks), 1e-5);
@@ -264,8 +245,7 @@ TEST(Descent, SamplesInBlocksAndOverProcessesGiveTheSameNetworksForTheBytesOfThe
       });
 }
 
-TEST(Descent, ImpossibleRequestsAreRefused) {
-  ThreadPool pool(1);
+TEST_F(Descent, ImpossibleRequestsAreRefused) {
   using Change = void (*)(DescentOptions&, DescentProblem&);
   const auto refused = [&](Change change) {
     DescentOptions options;

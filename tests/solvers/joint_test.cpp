@@ -12,6 +12,7 @@
 
 #include "base/random_matrix.hpp"
 #include "expect.hpp"
+#include "pool_test.hpp"
 #include "solvers/svr_problem.hpp"
 
 namespace parsnets {
@@ -19,6 +20,7 @@ namespace {
 
 using test::code_of;
 using test::SvrProblem;
+using JointFit = test::PoolTest;
 
 struct JointProblem {
   SvrProblem svr;
@@ -43,13 +45,7 @@ JointProblem class_problem(std::size_t n, std::size_t h, std::size_t networks, s
 }
 
 JointOptions options_for(double lambda) {
-  JointOptions o;
-  o.svr.c = 0.5;
-  o.svr.epsilon = 0.05;
-  o.svr.tolerance = 1e-4;
-  o.svr.block = 64;
-  o.mmg = lambda;
-  return o;
+  return {.svr = {.c = 0.5, .epsilon = 0.05, .tolerance = 1e-4, .block = 64}, .mmg = lambda};
 }
 
 JointResult solve(const JointProblem& p, const JointOptions& o, ThreadPool& pool,
@@ -137,11 +133,7 @@ TEST(ProximalFit, ReachesTheMinimumThatSubgradientDescentFinds) {
   const Matrix<float> centre = random_centre(p, 6);
   for (const bool bias : {true, false})
     for (const double eta : {0.1, 1.0, 8.0}) {
-      SvrOptions o;
-      o.c = 0.4;
-      o.epsilon = 0.1;
-      o.global_bias = bias;
-      o.tolerance = 1e-5;
+      const SvrOptions o{.c = 0.4, .epsilon = 0.1, .global_bias = bias, .tolerance = 1e-5};
       const ProximalFit r = solve_proximal_fit(p.samples(), p.targets.view(), centre.view(), eta, o, pool);
       const double found = proximal_of(p, o, model_of(r.networks.view(), r.bias), centre, eta),
                    reference = descend(p, o, centre, eta);
@@ -160,22 +152,16 @@ TEST(ProximalFit, ReachesTheMinimumThatSubgradientDescentFinds) {
 TEST(ProximalFit, WithTheSolutionAsCentreStaysThereAtOnce) {
   ThreadPool pool(1);
   const SvrProblem p = test::make_problem(60, 5, 6, 2, 3, 7);
-  SvrOptions o;
-  o.tolerance = 1e-4;
-  o.epsilon = 0.1;
-  const SvrResult svr = solve_svr(p.samples(), p.targets.view(), o, pool);
+  const SvrResult svr = solve_svr(p.samples(), p.targets.view(), {.epsilon = 0.1, .tolerance = 1e-4}, pool);
   const Matrix<float> theta = networks_from_dual(p.samples(), svr.beta.view(), pool);
-  SvrOptions none = o;
-  none.max_passes = 0;
-  none.tolerance = 2e-4;
+  const SvrOptions none{.epsilon = 0.1, .tolerance = 2e-4, .max_passes = 0};
   const ProximalFit r =
       solve_proximal_fit(p.samples(), p.targets.view(), theta.view(), 0.7, none, pool, nullptr, svr.beta.view());
   EXPECT_TRUE(r.converged);
   for (std::size_t e = 0; e < theta.size(); ++e) EXPECT_NEAR(r.networks.data()[e], theta.data()[e], 1e-5);
 }
 
-TEST(JointFit, NeverRisesAndEveryNumberItReportsIsTrue) {
-  ThreadPool pool(2);
+TEST_F(JointFit, NeverRisesAndEveryNumberItReportsIsTrue) {
   for (const double lambda : {0.02, 0.3, 2.0}) {
     const JointProblem p = class_problem(150, 6, 6, 2, 5, 5, 11);
     JointOptions o = options_for(lambda);
@@ -206,8 +192,7 @@ TEST(JointFit, NeverRisesAndEveryNumberItReportsIsTrue) {
   }
 }
 
-TEST(JointFit, TradesALittleFitForBetterGeometry) {
-  ThreadPool pool(2);
+TEST_F(JointFit, TradesALittleFitForBetterGeometry) {
   const JointProblem p = class_problem(150, 6, 6, 2, 5, 5, 12);
   double last = std::numeric_limits<double>::infinity();
   for (const double lambda : {0.1, 1.0}) {
@@ -221,8 +206,7 @@ TEST(JointFit, TradesALittleFitForBetterGeometry) {
   }
 }
 
-TEST(JointFit, WithoutWeightOrGeometryIsTheSvrSolution) {
-  ThreadPool pool(2);
+TEST_F(JointFit, WithoutWeightOrGeometryIsTheSvrSolution) {
   JointProblem p = class_problem(120, 5, 4, 2, 4, 3, 13);
   const SvrResult svr = solve_svr(p.svr.samples(), p.svr.targets.view(), options_for(0).svr, pool);
   const Matrix<float> networks = networks_from_dual(p.svr.samples(), svr.beta.view(), pool);
@@ -238,8 +222,7 @@ TEST(JointFit, WithoutWeightOrGeometryIsTheSvrSolution) {
   }
 }
 
-TEST(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
-  ThreadPool pool(1);
+TEST_F(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
   JointProblem p = class_problem(80, 5, 3, 3, 4, 3, 14);  // all open: all networks equal, no projection
   JointOptions o = options_for(0.5);
   const JointResult equal = solve(p, o, pool);
@@ -258,8 +241,7 @@ TEST(JointFit, WorksWhereNetworksAreEqualOrNeverOpen) {
     for (const float v : closed.networks.row(r)) EXPECT_EQ(v, 0.0f);
 }
 
-TEST(JointFit, StartsFromAGivenSolution) {
-  ThreadPool pool(1);
+TEST_F(JointFit, StartsFromAGivenSolution) {
   const JointProblem p = class_problem(100, 5, 6, 2, 4, 4, 16);
   const JointOptions o = options_for(0.3);
   const JointResult cold = solve(p, o, pool);
@@ -269,7 +251,7 @@ TEST(JointFit, StartsFromAGivenSolution) {
   EXPECT_NEAR(warm.objective, cold.objective, 1e-2 * cold.objective);
 }
 
-TEST(JointFit, ThreadCountDoesNotChangeBits) {
+TEST_F(JointFit, ThreadCountDoesNotChangeBits) {
   const JointProblem p = class_problem(700, 6, 6, 2, 20, 5, 17);
   JointOptions o = options_for(0.5);
   o.outer_steps = 2;
@@ -287,21 +269,18 @@ struct StopAt : ProgressObserver {
   bool on_progress(const ProgressEvent& e) override { return e.stage != "joint fit" || e.done < 1; }
 };
 
-TEST(JointFit, CanBeCancelledBetweenSteps) {
-  ThreadPool pool(1);
+TEST_F(JointFit, CanBeCancelledBetweenSteps) {
   const JointProblem p = class_problem(80, 5, 4, 2, 4, 4, 18);
   StopAt stop;
   EXPECT_EQ(code_of([&] { solve(p, options_for(0.5), pool, &stop); }), ErrorCode::cancelled);
 }
 
-TEST(JointFit, RefusesImpossibleOptionsAndInputs) {
-  ThreadPool pool(1);
+TEST_F(JointFit, RefusesImpossibleOptionsAndInputs) {
   const JointProblem p = class_problem(40, 4, 4, 2, 3, 3, 19);
   const std::pair<const char*, void (*)(JointOptions&)> cases[] = {
       {"mmg", [](JointOptions& o) { o.mmg = -0.1; }},
       {"mmg", [](JointOptions& o) { o.mmg = std::nan(""); }},
       {"outer_steps", [](JointOptions& o) { o.outer_steps = -1; }},
-      {"step", [](JointOptions& o) { o.step = 0; }},
       {"c", [](JointOptions& o) { o.svr.c = 0; }},
   };
   for (const auto& [name, change] : cases) {

@@ -13,6 +13,7 @@
 #include "base/random_matrix.hpp"
 #include "eigen_reference.hpp"
 #include "expect.hpp"
+#include "pool_test.hpp"
 #include "solvers/svr_problem.hpp"
 
 namespace parsnets {
@@ -22,6 +23,8 @@ using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMa
 using Labels = std::vector<std::int32_t>;
 using test::code_of;
 using test::same_bits;
+using Mmg = test::PoolTest;
+using OrthonormalNetworks = test::PoolTest;
 
 const auto normal_matrix = test::random_matrix<float>;
 
@@ -86,92 +89,20 @@ void expect_gradient(const Dense& at, const Dense& gradient, F value, double tol
   }
 }
 
-TEST(NuclearNorm, BothGramSidesAgreeWithAnSvd) {
-  ThreadPool pool(2);
-  for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{40, 7}, {7, 40}, {1, 9}, {9, 1}, {12, 12}}) {
-    const Matrix<float> y = normal_matrix(n, m, n + m);
-    const NuclearNorm r = nuclear_norm(y.view(), true, pool);
-    EXPECT_NEAR(r.value, svd_norm(dense(y.view())), 1e-10 * r.value);
-    EXPECT_LT((dense(r.subgradient.view()) - Dense(test::polar_factor(dense(y.view())))).norm(), 1e-5);
-    EXPECT_EQ(nuclear_norm(y.view(), false, pool).subgradient.size(), 0u);
-    EXPECT_NEAR(nuclear_norm(y.view(), false, pool).value, r.value, 1e-12 * r.value);
-  }
-}
-
-TEST(NuclearNorm, LowRankInFloatHasASubgradientInItsRangeOnly) {
-  ThreadPool pool(1);
-  for (const bool tall : {true, false}) {
-    const Dense a =
-        dense(normal_matrix(tall ? 50 : 20, 3, 1).view()) * dense(normal_matrix(3, tall ? 20 : 50, 2).view());
-    const Matrix<float> y = from_dense(a);
-    const Dense d = dense(nuclear_norm(y.view(), true, pool).subgradient.view());
-    EXPECT_NEAR(nuclear_norm(y.view(), true, pool).value, svd_norm(a), 1e-5 * svd_norm(a));
-    EXPECT_NEAR(d.squaredNorm(), 3, 1e-4);  // three singular values of one
-    EXPECT_NEAR(d.cwiseProduct(a).sum(), svd_norm(a), 1e-5 * svd_norm(a));
-  }
-  const Matrix<float> zero(4, 3, 0.0f);
-  const NuclearNorm none = nuclear_norm(zero.view(), true, pool);
-  EXPECT_EQ(none.value, 0);
-  for (const float v : none.subgradient.values()) EXPECT_EQ(v, 0.0f);
-}
-
-TEST(NuclearNorm, OfStackedMatricesIsAtMostTheSum) {
-  ThreadPool pool(1);
-  Rng rng(5);
-  for (std::uint64_t trial = 0; trial < 200; ++trial) {
-    const std::size_t a = 1 + rng.below(12), b = 1 + rng.below(12), m = 1 + rng.below(12);
-    Matrix<float> stacked = normal_matrix(a + b, m, 100 + trial);
-    if (trial % 4 == 0)  // dependent rows as well
-      std::copy_n(stacked.row(0).begin(), m, stacked.row(a).begin());
-    const auto norm = [&](std::size_t first, std::size_t rows) {
-      return nuclear_norm({stacked.data() + first * m, rows, m}, false, pool).value;
-    };
-    EXPECT_LE(norm(0, a + b), (norm(0, a) + norm(a, b)) * (1 + 1e-9));
-  }
-}
-
-TEST(NuclearNorm, OfStackedMatricesIsTheSumExactlyWhenRowSpacesAreOrthogonal) {
-  ThreadPool pool(1);
-  const Dense q = orthogonal(10, 3);
-  const Dense left = dense(normal_matrix(6, 3, 4).view()), right = dense(normal_matrix(8, 3, 5).view());
-  const auto gap = [&](double angle) {
-    // The first axis of B's row space turns from orthogonal to A's into A's first axis.
-    Dense base = q.middleRows(3, 3);
-    base.row(0) = std::cos(angle) * q.row(3) + std::sin(angle) * q.row(0);
-    Dense both(14, 10);
-    both << left * q.topRows(3), right * base;
-    const Matrix<float> y = from_dense(both);
-    const auto norm = [&](std::size_t first, std::size_t rows) {
-      return nuclear_norm({y.data() + first * 10, rows, 10}, false, pool).value;
-    };
-    return (norm(0, 6) + norm(6, 8) - norm(0, 14)) / norm(0, 14);
-  };
-  EXPECT_NEAR(gap(0), 0, 1e-6);
-  double last = 1e-5;
-  for (const double angle : {0.05, 0.2, 0.5, 1.0, 1.5}) {
-    EXPECT_GT(gap(angle), last) << angle;
-    last = gap(angle);
-  }
-}
-
-TEST(Mmg, EqualsItsDefinitionAndIsNeverNegative) {
-  ThreadPool pool(2);
+TEST_F(Mmg, EqualsItsDefinitionAndIsNeverNegative) {
   Rng rng(6);
   for (std::uint64_t trial = 0; trial < 40; ++trial) {
     const std::size_t n = 4 + rng.below(40), m = 1 + rng.below(15);
     const Matrix<float> y = normal_matrix(n, m, trial);
     const Labels labels = cyclic_labels(n, 1 + static_cast<int>(rng.below(4)));
-    const MmgValue g = mmg_of_outputs(y.view(), labels, false, pool),
-                   u = mmg_of_unit_rows(y.view(), labels, false, pool);
+    const MmgValue g = mmg_of_unit_rows(y.view(), labels, false, pool);
     EXPECT_GE(g.value, -1e-9 * g.classes);
-    EXPECT_NEAR(g.value, reference_mmg(dense(y.view()), labels), 1e-9 * g.classes);
-    EXPECT_NEAR(u.value, reference_mmg(unit_rows(dense(y.view())), labels) / static_cast<double>(n), 1e-9 * u.classes);
+    EXPECT_NEAR(g.value, reference_mmg(unit_rows(dense(y.view())), labels) / static_cast<double>(n), 1e-9 * g.classes);
     EXPECT_LE(g.value, g.classes);
   }
 }
 
-TEST(Mmg, IsZeroForOrthogonalClassesAndOneClassAndPositiveOtherwise) {
-  ThreadPool pool(1);
+TEST_F(Mmg, IsZeroForOrthogonalClassesAndOneClassAndPositiveOtherwise) {
   const Dense q = orthogonal(9, 8), mix = dense(normal_matrix(15, 3, 9).view());
   const Labels labels = cyclic_labels(15, 3);
   Dense apart(15, 9), together(15, 9);
@@ -179,48 +110,45 @@ TEST(Mmg, IsZeroForOrthogonalClassesAndOneClassAndPositiveOtherwise) {
     apart.row(l) = mix.row(l) * q.middleRows(3 * (l % 3), 3);
     together.row(l) = mix.row(l) * q.middleRows(2 * (l % 3), 3);  // neighbours share an axis
   }
-  const auto g = [&](const Dense& y, const Labels& l) { return mmg_of_outputs(from_dense(y).view(), l, true, pool); };
+  const auto g = [&](const Dense& y, const Labels& l) { return mmg_of_unit_rows(from_dense(y).view(), l, true, pool); };
   EXPECT_NEAR(g(apart, labels).value / g(apart, labels).classes, 0, 1e-6);
   EXPECT_GT(g(together, labels).value / g(together, labels).classes, 1e-2);
-  EXPECT_LT(dense(g(apart, labels).gradient.view()).norm(), 1e-4);
+  EXPECT_LT(dense(g(apart, labels).gradient.view()).norm(), 1e-5);
   EXPECT_EQ(g(together, cyclic_labels(15, 1)).value, 0);
   EXPECT_EQ(dense(g(together, cyclic_labels(15, 1)).gradient.view()).norm(), 0);
 }
 
-TEST(Mmg, GradientsMatchFiniteDifferences) {
-  ThreadPool pool(2);
+TEST_F(Mmg, GradientsMatchFiniteDifferences) {
   for (const std::size_t m : {5, 30}) {  // 24 samples, 8 in a class: both Gram sides, whole and classes
     const Matrix<float> y = normal_matrix(24, m, m);
     const Labels labels = cyclic_labels(24, 3);
-    const Dense at = dense(y.view());
-    const MmgValue g = mmg_of_outputs(y.view(), labels, true, pool), u = mmg_of_unit_rows(y.view(), labels, true, pool);
-    expect_gradient(
-        at, dense(g.gradient.view()), [&](const Dense& x) { return reference_mmg(x, labels); }, 1e-5);
-    expect_gradient(
-        at, dense(u.gradient.view()), [&](const Dense& x) { return reference_mmg(unit_rows(x), labels) / 24; }, 1e-5);
+    const auto value = [&](const Dense& x) { return reference_mmg(unit_rows(x), labels) / 24; };
+    expect_gradient(dense(y.view()), dense(mmg_of_unit_rows(y.view(), labels, true, pool).gradient.view()), value,
+                    1e-5);
   }
 }
 
-TEST(Mmg, DoesNotChangeWhenTheSemanticSpaceIsRotated) {
-  ThreadPool pool(1);
-  const Matrix<float> y = normal_matrix(30, 8, 21);
-  const Labels labels = cyclic_labels(30, 4);
-  const Dense r = orthogonal(8, 22);
+TEST_F(Mmg, DoesNotChangeWhenTheSemanticSpaceIsRotated) {
+  const Matrix<float> y = normal_matrix(40, 5, 21);
+  const Labels labels = cyclic_labels(40, 4);
+  const Dense r = orthogonal(5, 22);
   const Matrix<float> turned = from_dense(dense(y.view()) * r);
-  const MmgValue a = mmg_of_outputs(y.view(), labels, true, pool),
-                 b = mmg_of_outputs(turned.view(), labels, true, pool);
+  const MmgValue a = mmg_of_unit_rows(y.view(), labels, true, pool),
+                 b = mmg_of_unit_rows(turned.view(), labels, true, pool);
   EXPECT_NEAR(a.value, b.value, 1e-6 * a.classes);
   EXPECT_LT((dense(a.gradient.view()) * r - dense(b.gradient.view())).norm(), 1e-5 * dense(a.gradient.view()).norm());
 }
 
-TEST(Mmg, RowsOfZerosGetNoGradientOfUnitRows) {
-  ThreadPool pool(1);
+TEST_F(Mmg, RowsOfZerosGetNoGradientOfUnitRows) {
   Matrix<float> y = normal_matrix(12, 5, 24);
   for (float& v : y.row(4)) v = 0;
   const MmgValue g = mmg_of_unit_rows(y.view(), cyclic_labels(12, 3), true, pool);
   for (const float v : g.gradient.row(4)) EXPECT_EQ(v, 0.0f);
   EXPECT_TRUE(std::isfinite(g.value));
   EXPECT_GT(dense(g.gradient.view()).norm(), 0);
+  const MmgValue none = mmg_of_unit_rows(Matrix<float>(4, 3, 0.0f).view(), cyclic_labels(4, 2), true, pool);
+  EXPECT_EQ(none.value, 0);
+  for (const float v : none.gradient.values()) EXPECT_EQ(v, 0.0f);
 }
 
 struct Networks {
@@ -249,8 +177,7 @@ double reference_networks(const Networks& p, const Dense& theta) {
   return total / pairs;
 }
 
-TEST(NetworkMmg, ValueAndGradientMatchTheDefinition) {
-  ThreadPool pool(2);
+TEST_F(Mmg, ValueAndGradientOfNetworksMatchTheDefinition) {
   const Networks p;
   const NetworkMmg g = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, pool);
   const Dense theta = dense(p.theta.view()), gradient = dense(g.gradient.view());
@@ -271,8 +198,7 @@ TEST(NetworkMmg, ValueAndGradientMatchTheDefinition) {
   EXPECT_NEAR(network_orthogonality(p.theta.view(), 6, pool), largest, 1e-9);
 }
 
-TEST(NetworkMmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
-  ThreadPool pool(1);
+TEST_F(Mmg, ScaleAndBiasOfANetworkDoNotCountAndAZeroNetworkAddsNothing) {
   const Networks p;
   const auto g = [&](const Matrix<float>& theta) {
     return mmg_of_networks(p.problem.samples(), p.labels, theta.view(), true, pool);
@@ -302,8 +228,7 @@ Dense directions(MatrixView<const float> theta, std::size_t count) {
   return unit_rows(q);
 }
 
-TEST(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
-  ThreadPool pool(2);
+TEST_F(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
   Rng rng(40);
   Matrix<float> theta = normal_matrix(5 * 4, 6, 41);  // 5 networks of 3 x 6
   for (std::size_t i = 0; i < 5; ++i)                 // correlated, of very different norms
@@ -332,8 +257,7 @@ TEST(OrthonormalNetworks, AreOrthogonalKeepNormsAndBiasesAndAreTheNearest) {
   EXPECT_LT((directions(again.view(), 5) - p).norm(), 1e-6);
 }
 
-TEST(OrthonormalNetworks, LeaveZeroNetworksOutAndRefuseWhatIsImpossible) {
-  ThreadPool pool(1);
+TEST_F(OrthonormalNetworks, LeaveZeroNetworksOutAndRefuseWhatIsImpossible) {
   Matrix<float> theta = normal_matrix(3 * 3, 2, 42);
   for (std::size_t e = 8; e < 12; ++e) theta.data()[e] = 0;  // the weights of network 1
   const Matrix<float> out = orthonormal_networks(theta.view(), 3, pool).value();
@@ -347,30 +271,26 @@ TEST(OrthonormalNetworks, LeaveZeroNetworksOutAndRefuseWhatIsImpossible) {
   EXPECT_EQ(code_of([&] { orthonormal_networks(theta.view(), 4, pool); }), ErrorCode::bad_input);
 }
 
-TEST(Mmg, ThreadCountDoesNotChangeBits) {
+TEST_F(Mmg, ThreadCountDoesNotChangeBits) {
   const Networks p;
   const Matrix<float> y = normal_matrix(700, 150, 51), wide = normal_matrix(4 * 41, 150, 52);
   const Labels labels = cyclic_labels(700, 9);
   ThreadPool one(1), three(3);
-  const MmgValue a = mmg_of_outputs(y.view(), labels, true, one), b = mmg_of_outputs(y.view(), labels, true, three);
+  const MmgValue a = mmg_of_unit_rows(y.view(), labels, true, one), b = mmg_of_unit_rows(y.view(), labels, true, three);
   EXPECT_EQ(a.value, b.value);
   EXPECT_TRUE(same_bits(a.gradient, b.gradient));
-  const MmgValue c = mmg_of_unit_rows(y.view(), labels, true, one), d = mmg_of_unit_rows(y.view(), labels, true, three);
+  const NetworkMmg c = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, one),
+                   d = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, three);
   EXPECT_EQ(c.value, d.value);
   EXPECT_TRUE(same_bits(c.gradient, d.gradient));
-  const NetworkMmg e = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, one),
-                   f = mmg_of_networks(p.problem.samples(), p.labels, p.theta.view(), true, three);
-  EXPECT_EQ(e.value, f.value);
-  EXPECT_TRUE(same_bits(e.gradient, f.gradient));
   EXPECT_TRUE(same_bits(*orthonormal_networks(wide.view(), 4, one), *orthonormal_networks(wide.view(), 4, three)));
 }
 
-TEST(Mmg, RefusesImpossibleInputs) {
-  ThreadPool pool(1);
+TEST_F(Mmg, RefusesImpossibleInputs) {
   const Networks p;
   Matrix<float> y = normal_matrix(6, 3, 61);
   const Labels labels = cyclic_labels(6, 2);
-  EXPECT_EQ(code_of([&] { mmg_of_outputs(y.view(), cyclic_labels(5, 2), false, pool); }), ErrorCode::bad_input);
+  EXPECT_EQ(code_of([&] { mmg_of_unit_rows(y.view(), cyclic_labels(5, 2), false, pool); }), ErrorCode::bad_input);
   y(2, 1) = std::numeric_limits<float>::infinity();
   EXPECT_EQ(code_of([&] { mmg_of_unit_rows(y.view(), labels, false, pool); }), ErrorCode::bad_input);
   GatedSamples samples = p.problem.samples();

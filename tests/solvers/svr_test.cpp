@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "pool_test.hpp"
 #include "solvers/svr_problem.hpp"
 
 namespace parsnets {
@@ -18,6 +19,7 @@ using test::kernel_of;
 using test::make_problem;
 using test::primal_of;
 using Problem = test::SvrProblem;
+using Svr = test::PoolTest;
 
 struct Reference {
   Matrix<double> beta;
@@ -129,13 +131,7 @@ const Case kCases[] = {
 };
 
 SvrOptions options_of(const Case& k) {
-  SvrOptions o;
-  o.c = k.c;
-  o.epsilon = k.epsilon;
-  o.block = 32;
-  o.max_passes = 3000;
-  o.tolerance = 5e-5;
-  return o;
+  return {.c = k.c, .epsilon = k.epsilon, .tolerance = 5e-5, .max_passes = 3000, .block = 32};
 }
 
 /// Products are in float: up to 1.5e-5 with OpenBLAS's kernel for the Cortex-A72, 2e-6 with that for AVX-512.
@@ -145,8 +141,7 @@ Reference reference_of(const Problem& p, const SvrOptions& o) {
   return o.global_bias ? reference_with_bias(p, o.c, o.epsilon) : reference_without_bias(p, o.c, o.epsilon);
 }
 
-TEST(Svr, ReachesTheOptimumOfLibsvmAndWithoutBiasThatOfCoordinateDescentInDouble) {
-  ThreadPool pool(2);
+TEST_F(Svr, ReachesTheOptimumOfLibsvmAndWithoutBiasThatOfCoordinateDescentInDouble) {
   for (const bool bias : {true, false})
     for (const Case& k : kCases) {
       SCOPED_TRACE(testing::Message() << "bias " << bias << " N " << k.n << " K " << k.networks << " k " << k.k << " C "
@@ -171,8 +166,7 @@ TEST(Svr, ReachesTheOptimumOfLibsvmAndWithoutBiasThatOfCoordinateDescentInDouble
 }
 
 // There β is so large that its own rounding to float shows in C·Σ loss; the dual value does not suffer.
-TEST(Svr, WithVeryLargeCTheBoundsHoldAndTheDualIsClose) {
-  ThreadPool pool(2);
+TEST_F(Svr, WithVeryLargeCTheBoundsHoldAndTheDualIsClose) {
   const Problem p = make_problem(60, 6, 10, 3, 3, 12);
   SvrOptions o = options_of({60, 6, 10, 3, 100.0, 0.1});
   o.max_passes = 300;
@@ -182,8 +176,7 @@ TEST(Svr, WithVeryLargeCTheBoundsHoldAndTheDualIsClose) {
   EXPECT_NEAR(r.dual, reference.dual, 1e-3 * reference.dual);
 }
 
-TEST(Svr, AllFormsReachTheSameOptimum) {
-  ThreadPool pool(2);
+TEST_F(Svr, AllFormsReachTheSameOptimum) {
   for (const bool bias : {true, false})
     for (const double c : {0.02, 5.0}) {
       const Problem p = make_problem(110, 12, 10, 3, 20, 13);

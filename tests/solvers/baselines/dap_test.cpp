@@ -2,12 +2,14 @@
 #include <cmath>
 
 #include "expect.hpp"
+#include "pool_test.hpp"
 #include "solvers/baselines/small_problem.hpp"
 
 namespace parsnets {
 namespace {
 
 using namespace test;
+using Dap = test::PoolTest;
 
 struct Logistic {
   Eigen::MatrixXd x;  // n x (d + 1), a last column of ones
@@ -92,16 +94,15 @@ void expect_dap(const SummedProblem& problem, double lambda) {
   EXPECT_GE(varied, 3);
 }
 
-TEST(Dap, FindsTheMinimumOfEachAttributeAndSubtractsThePrior) {
+TEST_F(Dap, FindsTheMinimumOfEachAttributeAndSubtractsThePrior) {
   for (const double lambda : {0.3, 3.0, 100.0}) {
     expect_dap(SummedProblem(120, 6, 8, 5, true), lambda);
     expect_dap(SummedProblem(40, 53, 7, 6, true), lambda);  // more features than samples
   }
 }
 
-TEST(Dap, ScoresClassesByTheLogOddsOfTheirAttributes) {
+TEST_F(Dap, ScoresClassesByTheLogOddsOfTheirAttributes) {
   const SummedProblem problem(120, 6, 8, 5, true);
-  ThreadPool pool(1);
   const LinearMap map = dap_of(problem, 1.0, pool).map;
   const Eigen::VectorXd x = dense(problem.x).row(7).transpose();
   const Eigen::VectorXd scores = dense(problem.semantics) * (dense(map.weights).transpose() * x + dense(map.bias));
@@ -119,14 +120,13 @@ TEST(Dap, ScoresClassesByTheLogOddsOfTheirAttributes) {
   EXPECT_LT((difference.array() - difference.mean()).abs().maxCoeff(), 1e-2);
 }
 
-TEST(Dap, GivesAnAttributeThatNeverVariesAZeroMap) {
+TEST_F(Dap, GivesAnAttributeThatNeverVariesAZeroMap) {
   SummedProblem problem(60, 5, 6, 4, true);
   for (std::size_t c = 0; c < 6; ++c) {
     problem.semantics(c, 0) = c == 1 ? 0 : 1;  // class 1 has no samples
     problem.semantics(c, 2) = 0;
     problem.semantics(c, 3) = c == 2 ? 1 : 0;
   }
-  ThreadPool pool(1);
   const DapResult result = dap_of(problem, 0.5, pool);
   for (const long j : {0, 2}) {
     EXPECT_EQ(dense(result.map.weights).col(j).norm(), 0);
@@ -138,7 +138,7 @@ TEST(Dap, GivesAnAttributeThatNeverVariesAZeroMap) {
   EXPECT_EQ(dap_of(problem, 0.5, pool).iterations, 0);
 }
 
-TEST(Dap, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_F(Dap, GivesTheSameBitsForAnyNumberOfThreads) {
   const SummedProblem tall(600, 200, 20, 30, true), wide(140, 500, 20, 5, true);
   ThreadPool one(1), two(2);
   for (const SummedProblem* problem : {&tall, &wide}) {
@@ -150,22 +150,20 @@ TEST(Dap, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(Dap, RefusesAttributesThatAreNotBinary) {
+TEST_F(Dap, RefusesAttributesThatAreNotBinary) {
   SummedProblem problem(20, 3, 4, 2, true);
-  ThreadPool pool(1);
   EXPECT_THROW(dap_of(problem, 0.0, pool), Error);
   problem.semantics(2, 1) = 0.5f;
   EXPECT_THROW(dap_of(problem, 1.0, pool), Error);
 }
 
-TEST(Dap, CanBeCancelledAtEveryIteration) {
+TEST_F(Dap, CanBeCancelledAtEveryIteration) {
   struct StopAt : ProgressObserver {
     int left;
     explicit StopAt(int steps) : left(steps) {}
     bool on_progress(const ProgressEvent&) override { return left-- > 0; }
   };
   const SummedProblem problem(120, 6, 8, 5, true);
-  ThreadPool pool(1);
   StopAt never(1000);
   const DapResult whole = dap_of(problem, 1.0, pool, &never);
   const int reports = 1000 - never.left;

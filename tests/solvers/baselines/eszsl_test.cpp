@@ -1,10 +1,12 @@
 #include "parsnets/error.hpp"
+#include "pool_test.hpp"
 #include "solvers/baselines/small_problem.hpp"
 
 namespace parsnets {
 namespace {
 
 using namespace test;
+using Eszsl = test::PoolTest;
 
 Eigen::MatrixXd slow_eszsl(const SummedProblem& problem, double gamma, double lambda) {
   const Eigen::MatrixXd x = dense(problem.x), s = present_rows(problem.semantics);
@@ -16,9 +18,8 @@ Eigen::MatrixXd slow_eszsl(const SummedProblem& problem, double gamma, double la
   return solved(left, x.transpose() * y * s) * inverse_of(right);
 }
 
-TEST(Eszsl, IsTheClosedFormOfThePaper) {
+TEST_F(Eszsl, IsTheClosedFormOfThePaper) {
   const SummedProblem more_classes(80, 7, 6, 3), more_attributes(80, 7, 6, 11), wide(30, 41, 6, 4);
-  ThreadPool pool(2);
   for (const SummedProblem* problem : {&more_classes, &more_attributes, &wide})
     for (const double gamma : {0.1, 10.0})
       for (const double lambda : {0.01, 1.0}) {
@@ -29,15 +30,14 @@ TEST(Eszsl, IsTheClosedFormOfThePaper) {
       }
 }
 
-TEST(Eszsl, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_F(Eszsl, GivesTheSameBitsForAnyNumberOfThreads) {
   const SummedProblem problem(600, 300, 20, 30);
   ThreadPool one(1), two(2);
   expect_same_bits(solve_eszsl(problem.samples(), 2.0, 0.3, one), solve_eszsl(problem.samples(), 2.0, 0.3, two));
 }
 
-TEST(Eszsl, RefusesParametersThatAreNotPositive) {
+TEST_F(Eszsl, RefusesParametersThatAreNotPositive) {
   const SummedProblem problem(20, 3, 4, 2);
-  ThreadPool pool(1);
   EXPECT_THROW(solve_eszsl(problem.samples(), 0.0, 1.0, pool), Error);
   EXPECT_THROW(solve_eszsl(problem.samples(), 1.0, -1.0, pool), Error);
 }

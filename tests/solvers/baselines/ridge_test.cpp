@@ -1,12 +1,14 @@
 #include <limits>
 
 #include "parsnets/error.hpp"
+#include "pool_test.hpp"
 #include "solvers/baselines/small_problem.hpp"
 
 namespace parsnets {
 namespace {
 
 using namespace test;
+using Ridge = test::PoolTest;
 
 /// Normal equations of [A 1] towards B with no penalty on the last row.
 void expect_ridge(const LinearMap& map, const Eigen::MatrixXd& a, const Eigen::MatrixXd& b, double lambda,
@@ -20,8 +22,7 @@ void expect_ridge(const LinearMap& map, const Eigen::MatrixXd& a, const Eigen::M
   EXPECT_LE((dense(map.bias) - expected.bottomRows(1).transpose()).norm(), tolerance * expected.norm());
 }
 
-TEST(Ridge, SolvesTheNormalEquationsForwardsAndBackwards) {
-  ThreadPool pool(2);
+TEST_F(Ridge, SolvesTheNormalEquationsForwardsAndBackwards) {
   for (const double lambda : {0.01, 1.0, 50.0})
     for (const std::size_t n : {80u, 20u})
       for (const std::size_t m : {3u, 11u}) {  // fewer and more than classes
@@ -33,7 +34,7 @@ TEST(Ridge, SolvesTheNormalEquationsForwardsAndBackwards) {
       }
 }
 
-TEST(Ridge, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_F(Ridge, GivesTheSameBitsForAnyNumberOfThreads) {
   const SummedProblem tall(4500, 150, 20, 30), wide(400, 700, 150, 200);
   ThreadPool one(1), two(2);
   for (const SummedProblem* problem : {&tall, &wide}) {
@@ -43,9 +44,8 @@ TEST(Ridge, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(Ridge, RefusesParametersAndSemanticsThatMakeNoSense) {
+TEST_F(Ridge, RefusesParametersAndSemanticsThatMakeNoSense) {
   const SummedProblem problem(20, 3, 4, 2);
-  ThreadPool pool(1);
   for (const double lambda :
        {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     EXPECT_THROW(solve_ridge(problem.samples(), lambda, pool), Error) << lambda;

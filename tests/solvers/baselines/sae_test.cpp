@@ -1,10 +1,12 @@
 #include "parsnets/error.hpp"
+#include "pool_test.hpp"
 #include "solvers/baselines/small_problem.hpp"
 
 namespace parsnets {
 namespace {
 
 using namespace test;
+using Sae = test::PoolTest;
 
 /// vec(SᵀS W + λ W XᵀX) = (I ⊗ SᵀS + λ XᵀX ⊗ I) vec(W).
 Eigen::MatrixXd slow_sae(const SummedProblem& problem, double lambda) {
@@ -20,9 +22,8 @@ Eigen::MatrixXd slow_sae(const SummedProblem& problem, double lambda) {
   return Eigen::Map<const Eigen::MatrixXd>(w.data(), m, d);
 }
 
-TEST(Sae, SolvesTheSylvesterEquation) {
+TEST_F(Sae, SolvesTheSylvesterEquation) {
   const SummedProblem more_classes(60, 5, 6, 3), more_attributes(60, 5, 4, 7), wide(14, 20, 6, 3);
-  ThreadPool pool(2);
   for (const SummedProblem* problem : {&more_classes, &more_attributes, &wide})
     for (const double lambda : {0.05, 1.0, 20.0}) {
       const SaeMaps maps = solve_sae(problem->samples(), lambda, pool);
@@ -34,10 +35,9 @@ TEST(Sae, SolvesTheSylvesterEquation) {
     }
 }
 
-TEST(Sae, MinimisesItsObjective) {
+TEST_F(Sae, MinimisesItsObjective) {
   const SummedProblem problem(60, 5, 6, 3);
   const Eigen::MatrixXd x = dense(problem.x), s = per_sample(problem.semantics, problem.labels);
-  ThreadPool pool(1);
   const double lambda = 0.7;
   const auto objective = [&](const Eigen::MatrixXd& w) {
     return (x - s * w).squaredNorm() + lambda * (x * w.transpose() - s).squaredNorm();
@@ -51,14 +51,13 @@ TEST(Sae, MinimisesItsObjective) {
   }
 }
 
-TEST(Sae, IsZeroWhenTheSemanticsAre) {
+TEST_F(Sae, IsZeroWhenTheSemanticsAre) {
   SummedProblem problem(30, 4, 5, 3);
   for (auto& a : problem.semantics.values()) a = 0;
-  ThreadPool pool(1);
   EXPECT_EQ(dense(solve_sae(problem.samples(), 1.0, pool).forward.weights).norm(), 0);
 }
 
-TEST(Sae, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_F(Sae, GivesTheSameBitsForAnyNumberOfThreads) {
   const SummedProblem problem(600, 200, 20, 30);
   ThreadPool one(1), two(2);
   const SaeMaps a = solve_sae(problem.samples(), 0.4, one), b = solve_sae(problem.samples(), 0.4, two);
@@ -66,9 +65,8 @@ TEST(Sae, GivesTheSameBitsForAnyNumberOfThreads) {
   expect_same_bits(a.reverse, b.reverse);
 }
 
-TEST(Sae, RefusesALambdaThatIsNotPositive) {
+TEST_F(Sae, RefusesALambdaThatIsNotPositive) {
   const SummedProblem problem(20, 3, 4, 2);
-  ThreadPool pool(1);
   EXPECT_THROW(solve_sae(problem.samples(), 0.0, pool), Error);
 }
 
