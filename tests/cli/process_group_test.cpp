@@ -192,7 +192,7 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   const std::string data = write_data(dir, 6000), whole = dir.file("whole.safetensors");
   const fs::path folder = dir / "job";
   fs::create_directory(folder);
-  const std::string out = folder.file("m.safetensors");
+  const std::string out = (folder / "m.safetensors").string();
   Words options = kGated;
   options.insert(options.end(), {"--refine-steps", "12"});
   ASSERT_EQ(run_processes(2, train_words(data, whole, options)).exit_code, 0);
