@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "base/file.hpp"
 #include "command.hpp"
@@ -18,7 +17,6 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
-#include "parsnets/version.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets::cli {
@@ -164,15 +162,8 @@ std::string cited_table_rows(const std::vector<CitedRow>& rows) {
 
 constexpr const char* kTableOption = "table";
 
-std::vector<std::string> names_in(const std::string& files) {
-  std::vector<std::string> names;
-  std::istringstream list(files);
-  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-  return names;
-}
-
 void write_table_files(const ResultTable& table, const std::string& files) {
-  for (const auto& name : names_in(files)) {
+  for (const auto& name : parts_of(files)) {
     make_folder_of(name);
     write_text_file(name, to_text(table, table_format_of(name, kTableOption)));
   }
@@ -229,7 +220,7 @@ Command bench_command() {
     refuse_if(state->data.empty() && !state->reference, "bench: expected --data DIR, or --reference alone");
     refuse_if(state->resume && state->out.empty(), "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
-    for (const auto& name : names_in(state->tables)) {
+    for (const auto& name : parts_of(state->tables)) {
       table_format_of(name, kTableOption);  // refuses another ending
       check_writable(name);
     }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,14 @@ struct Context {
 template <class... Values>
 void refuse_if(bool wrong, fmt::format_string<Values...> message, Values&&... values) {
   if (wrong) throw Error(ErrorCode::usage, fmt::format(message, std::forward<Values>(values)...));
+}
+
+/// The parts of a list, also empty ones but for the last; none of "".
+inline std::vector<std::string> parts_of(const std::string& list, char separator = ',') {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
 }
 
 // Messages on standard error.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "command.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 

@@ -18,7 +18,6 @@
 #include "data/synth.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 

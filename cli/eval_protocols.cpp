@@ -10,7 +10,6 @@
 #include "command.hpp"
 #include "experiments/bench_results.hpp"
 #include "formats/csv.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
@@ -18,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name_of(TransductiveProtocol protocol) {
+const char* protocol_name(TransductiveProtocol protocol) {
   return protocol == TransductiveProtocol::mixed ? "mixed" : "unseen";
 }
 
@@ -57,26 +56,34 @@ std::string intervals_text(const EvaluationIntervals& intervals, const std::stri
   return text + "; over test classes and samples, not over trainings\n";
 }
 
+Json moves_json(const Adaptation& adaptation, const Model& model) {
+  Json moves = Json::array();
+  for (const ClassMove& move : adaptation.moves)
+    moves.push_back({{"class", model.classes.names[static_cast<std::size_t>(move.class_index)]},
+                     {"support", move.support},
+                     {"degrees", move.degrees}});
+  return moves;
+}
+
 Json transductive_json(const TransductiveEvaluation& result, const EvaluationIntervals& intervals, const Model& model) {
   const Adaptation& adaptation = result.adaptation;
-  Json json{{"protocol", name_of(result.protocol)}, {"samples", adaptation.samples},
-            {"convincing", adaptation.convincing},  {"classes_moved", adaptation.moves.size()},
-            {"rounds", adaptation.rounds},          {"likelihood_gain", adaptation.likelihood_gain}};
+  Json json{{"protocol", protocol_name(result.protocol)},
+            {"samples", adaptation.samples},
+            {"convincing", adaptation.convincing},
+            {"classes_moved", adaptation.moves.size()},
+            {"rounds", adaptation.rounds},
+            {"likelihood_gain", adaptation.likelihood_gain}};
   json.update(evaluation_json(result.after, model.record.validation.gamma_from));
   json["intervals"] = intervals_json(intervals);
   json["before"] = evaluation_json(result.before, model.record.validation.gamma_from);
-  json["moves"] = Json::array();
-  for (const ClassMove& move : adaptation.moves)
-    json["moves"].push_back({{"class", model.classes.names[static_cast<std::size_t>(move.class_index)]},
-                             {"support", move.support},
-                             {"degrees", move.degrees}});
+  json["moves"] = moves_json(adaptation, model);
   return json;
 }
 
 std::string transductive_text(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
                               const Model& model) {
   const Adaptation& adaptation = result.adaptation;
-  const std::string name = fmt::format("transductive ({})", name_of(result.protocol));
+  const std::string name = fmt::format("transductive ({})", protocol_name(result.protocol));
   return fmt::format(
              "{}: adapted to {} test samples without their labels, {} of them convincing; {} classes moved, likelihood "
              "gain {:.4f}\n",

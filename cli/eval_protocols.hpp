@@ -20,6 +20,8 @@ std::string evaluation_text(const Evaluation& result, const std::string& gamma_f
 /// A line with the intervals of an evaluation and what they cover; `name` begins it.
 std::string intervals_text(const EvaluationIntervals& intervals, const std::string& name);
 
+/// [{"class", "support", "degrees"}, ...]
+nlohmann::ordered_json moves_json(const Adaptation& adaptation, const Model& model);
 /// {"protocol", "samples", "classes_moved", "likelihood_gain", "zsl", "gzsl", "intervals", "before": {...}, "moves":
 /// [...]}. `intervals`: of the adapted copy.
 nlohmann::ordered_json transductive_json(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,

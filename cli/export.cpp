@@ -16,6 +16,7 @@
 #include "eval/metrics.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
+#include "model/names.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
@@ -25,11 +26,7 @@ namespace parsnets::cli {
 
 namespace {
 
-std::string precision_text(Precision precision) {
-  for (const auto& [name, value] : precision_names())
-    if (value == precision) return name;
-  return "";
-}
+std::string precision_text(Precision precision) { return name_of(precision_names(), precision); }
 
 std::string rank_text(std::size_t rank) { return rank == 0 ? "all networks" : fmt::format("rank {}", rank); }
 

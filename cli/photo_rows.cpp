@@ -9,7 +9,6 @@
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "images/features_of_image.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 

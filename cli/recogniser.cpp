@@ -6,7 +6,6 @@
 
 #include "command.hpp"
 #include "device/device_recogniser.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 

@@ -10,9 +10,11 @@
 #include "base/file.hpp"
 #include "base/options.hpp"
 #include "base/processes.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "load_flags.hpp"
+#include "model/names.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "temporary_folder.hpp"
@@ -22,21 +24,30 @@ namespace parsnets::cli {
 
 namespace {
 
-const char* scaling_name(FeatureScaling scaling) {
-  return scaling == FeatureScaling::none ? "none" : scaling == FeatureScaling::l2 ? "l2" : "sqrt-l2";
-}
-
 std::vector<std::string> files_in(const std::string& list, const std::string& option) {
   std::vector<std::string> files;
-  for (std::size_t start = 0; start <= list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    files.push_back(list.substr(start, end - start));
+  for (const auto file : split_at(list, ",")) {
+    files.emplace_back(file);
     refuse_if(files.back().empty(), "--{}: expected files separated by commas, found '{}'", option, list);
     refuse_if(std::ranges::count(files, files.back()) > 1, "--{}: expected each file only once, found '{}' twice",
               option, files.back());
-    start = end + 1;
   }
   return files;
+}
+
+/// The sum of the statistics of all processes, for the first one; the others get their own back. A collective call.
+Statistics sum_of_processes(Statistics own, Processes& processes) {
+  if (processes.size() == 1) return own;
+  // Kept samples and classes of other processes go with the sums: the file format has all of it.
+  const TemporaryFolder folder;
+  const auto file = folder / "statistics";
+  save_statistics(own, file);
+  const auto all = processes.gather(read_text_file(file));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    write_text_file(file, all[rank]);
+    own.merge(load_statistics(file));
+  }
+  return own;
 }
 
 }  // namespace
@@ -62,20 +73,6 @@ StatisticsInput read_statistics(const std::string& list, const std::string& opti
   return input;
 }
 
-Statistics sum_of_processes(Statistics own, Processes& processes) {
-  if (processes.size() == 1) return own;
-  // Kept samples and classes of other processes go with the sums: the file format has all of it.
-  const TemporaryFolder folder;
-  const auto file = folder / "statistics";
-  save_statistics(own, file);
-  const auto all = processes.gather(read_text_file(file));
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    write_text_file(file, all[rank]);
-    own.merge(load_statistics(file));
-  }
-  return own;
-}
-
 nlohmann::ordered_json statistics_info(const Statistics& statistics) {
   std::size_t kept = 0;
   for (const auto& rows : statistics.kept_rows()) kept += rows.size();
@@ -84,7 +81,7 @@ nlohmann::ordered_json statistics_info(const Statistics& statistics) {
       {"weight", statistics.weight()},
       {"classes", std::ranges::count_if(statistics.class_weights(), [](double w) { return w > 0; })},
       {"features", statistics.dimensions()},
-      {"feature_scaling", scaling_name(statistics.scaling())},
+      {"feature_scaling", name_of(feature_scaling_names(), statistics.scaling())},
       {"groups", statistics.options().groups},
       {"kept_rows_per_class", statistics.options().kept_rows},
       {"kept_rows", kept}};

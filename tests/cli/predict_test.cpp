@@ -20,9 +20,8 @@ namespace {
 /// A model and the features of the demo set in both formats, made once.
 struct Files {
   TempDir dir;
-  std::string model = dir.file("m.safetensors"), csv = dir.file("x.csv"), npy = dir.file("x.npy");
+  std::string model = model_of_demo(kRidge), csv = dir.file("x.csv"), npy = dir.file("x.npy");
   Files() {
-    train_demo(model, {"--method", "ridge"});
     const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
     const MatrixView<const float> some(features.data(), 300, features.cols());
     write_csv(csv, some);

@@ -5,7 +5,6 @@
 #include <sys/inotify.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 

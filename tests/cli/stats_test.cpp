@@ -4,7 +4,6 @@
 
 #include "features/statistics.hpp"
 #include "formats/array_files.hpp"
-#include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
 #include "run_cli.hpp"
 
