@@ -11,38 +11,29 @@ namespace parsnets::cli {
 
 namespace {
 
-/// The command's own options, then those of all commands.
-std::vector<Option> completed_options(const Command& command) {
-  CommonOptions values;
-  std::filesystem::path config;
-  bool flag = false;
-  OptionTable table = command.options;
-  table.append(common_options(values))
-      .path("config", config, "read options from a file")
-      .flag("print-config", flag, "print the options as a config file and exit")
-      .flag("help", flag, "print help and exit")
-      .flag("help-all", flag, "print help with all options and exit");
-  return table.options();
-}
-
 std::string bash_script(const std::vector<Command>& commands) {
   const auto joined = [&](const std::string& group) {
     std::string list;
     for (const auto& word : words_after(group, commands)) list += word.word + " ";
     return list;
   };
+  CommonOptions values;
+  const OptionTable common = common_options(values);
   std::string cases, choices;
   for (const auto& command : commands) {
     std::string words;
+    OptionTable options = command.options;
+    options.append(common);
     for (const auto& argument : command.arguments)
       for (const auto& choice : argument.choices) words += choice + " ";
-    for (const auto& option : completed_options(command)) {
+    for (const auto& option : options.options()) {
       words += "--" + option.name + " ";
       if (!option.is_flag && !option.choices.empty())
         choices += fmt::format("    \"{} --{}\") words=\"{}\" ;;\n", command.name, option.name,
                                fmt::join(option.choices, " "));
     }
-    cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words);
+    cases +=
+        fmt::format("    \"{}\") words=\"{}--config --print-config --help --help-all \" ;;\n", command.name, words);
   }
   std::string groups, words_of_groups;
   for (const auto& [group, unused] : words_after("", commands)) {

@@ -11,7 +11,6 @@
 #include "command.hpp"
 #include "data/split.hpp"
 #include "eval/metrics.hpp"
-#include "eval/model_data.hpp"
 #include "eval/open_set.hpp"
 #include "eval/score_source.hpp"
 #include "eval_protocols.hpp"

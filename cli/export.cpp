@@ -16,7 +16,6 @@
 #include "eval/metrics.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
-#include "model/names.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
@@ -26,7 +25,9 @@ namespace parsnets::cli {
 
 namespace {
 
-std::string precision_text(Precision precision) { return name_of(precision_names(), precision); }
+std::string precision_text(Precision precision) {
+  return std::ranges::find(precision_names(), precision, [](const auto& name) { return name.second; })->first;
+}
 
 std::string rank_text(std::size_t rank) { return rank == 0 ? "all networks" : fmt::format("rank {}", rank); }
 

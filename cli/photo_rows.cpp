@@ -100,7 +100,7 @@ PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<Featur
       pool_(pool),
       progress_(progress) {}
 
-void PhotoRows::skip(UnreadableImage image) {
+void PhotoRows::skip(SampleImage image) {
   const auto& skipped = unreadable_.emplace_back(std::move(image));
   if (unreadable_.size() <= kTold)
     report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", escaped(skipped.image), skipped.problem));

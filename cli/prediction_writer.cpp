@@ -155,7 +155,7 @@ bool PredictionWriter::break_off() {
   return true;
 }
 
-void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
+void PredictionWriter::finish(std::span<const SampleImage> unreadable) {
   if (format_ == PredictionFormat::json) {
     text_ += is_first_ ? "  ]" : "\n  ]";
     if (images_) {

@@ -14,7 +14,6 @@
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "load_flags.hpp"
-#include "model/names.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
 #include "temporary_folder.hpp"
@@ -23,6 +22,10 @@
 namespace parsnets::cli {
 
 namespace {
+
+const char* scaling_name(FeatureScaling scaling) {
+  return scaling == FeatureScaling::none ? "none" : scaling == FeatureScaling::l2 ? "l2" : "sqrt-l2";
+}
 
 std::vector<std::string> files_in(const std::string& list, const std::string& option) {
   std::vector<std::string> files;
@@ -81,7 +84,7 @@ nlohmann::ordered_json statistics_info(const Statistics& statistics) {
       {"weight", statistics.weight()},
       {"classes", std::ranges::count_if(statistics.class_weights(), [](double w) { return w > 0; })},
       {"features", statistics.dimensions()},
-      {"feature_scaling", name_of(feature_scaling_names(), statistics.scaling())},
+      {"feature_scaling", scaling_name(statistics.scaling())},
       {"groups", statistics.options().groups},
       {"kept_rows_per_class", statistics.options().kept_rows},
       {"kept_rows", kept}};

@@ -36,13 +36,7 @@ CliResult run_measured(const Words& arguments, std::uint64_t& peak) {
 
 /// 20,000 classes, of which 100 have samples, some of them test samples of seen and of unseen classes.
 void write_many_classes(const std::string& folder) {
-  SynthOptions options;
-  options.classes = 100;
-  options.samples = 8000;
-  options.dimensions = 32;
-  options.attributes = 16;
-  options.hidden = 16;
-  Dataset data = synthesize(options);
+  Dataset data = synthesize({.classes = 100, .attributes = 16, .samples = 8000, .dimensions = 32, .hidden = 16});
   constexpr std::size_t kClasses = 20'000;
   Matrix<float> semantics(kClasses, data.semantics.values.cols());
   std::ranges::copy(data.semantics.values.values(), semantics.data());
@@ -63,13 +57,8 @@ struct LargeSet {
   std::string features = data + "/features.npy";
 
   LargeSet() {
-    SynthOptions options;
-    options.classes = 40;
-    options.samples = 36'000;
-    options.dimensions = 512;  // 74 MB
-    options.attributes = 16;
-    options.hidden = 16;
-    synthesize_to(data, DataFormat::npy, options);
+    synthesize_to(data, DataFormat::npy,  // 74 MB
+                  {.classes = 40, .attributes = 16, .samples = 36'000, .dimensions = 512, .hidden = 16});
     const std::string sums = dir.file("sums.safetensors");
     run_ok({"stats", "--data", data, "--out", sums});
     run_ok({"train", "--stats", sums, "--data", data, "--out", model});
@@ -102,17 +91,16 @@ void expect_within(const LargeSet& set, const Words& command) {
     auto arguments = command;
     for (auto& word : arguments)
       if (const auto at = word.find("OUT"); at != std::string::npos) word.replace(at, 3, out);
-    arguments.insert(arguments.end(), {"--quiet"});
     if (limited) arguments.insert(arguments.end(), {"--memory-limit", std::to_string(LargeSet::kLimit)});
     std::uint64_t peak = 0;
-    const auto result = expect_ok(run_measured(arguments, peak));
-    said[limited] = result.out;
+    said[limited] = expect_ok(run_measured(arguments + Words{"--quiet"}, peak)).out;
     for (const char* ending : {"", ".safetensors", ".csv", ".json", ".pnrt"}) {
       written[limited] += contents(out + ending);
       fs::remove_all(out + ending);
     }
-    if (!limited) continue;
-    EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit));
+    if (limited) {
+      EXPECT_LT(static_cast<double>(peak), 1.1 * static_cast<double>(LargeSet::kLimit));
+    }
   }
   EXPECT_EQ(said[0], said[1]);
   // Predicting in blocks rounds differently: what it moves is the same in every digit that is told.
@@ -128,10 +116,9 @@ TEST(CliMemory, ManyClassesStayWithinTheLimit) {
   const std::vector<Words> commands{{"train", "--data", data, "--out", model, "--method", "ridge", "--folds", "1"},
                                     {"eval", "--data", data, "--model", model},
                                     {"predict", "--model", model, "--input", data + "/features.npy", "--top", "1"}};
-  for (auto command : commands) {
-    command.insert(command.end(), {"--memory-limit", "300MB", "--quiet"});
+  for (const auto& command : commands) {
     std::uint64_t peak = 0;
-    expect_ok(run_measured(command, peak));
+    expect_ok(run_measured(command + Words{"--memory-limit", "300MB", "--quiet"}, peak));
     EXPECT_LT(peak, 300 * kMegabyte) << command[0];
   }
 }
@@ -200,10 +187,7 @@ TEST(CliMemory, WhatTheWorkItselfNeedsIsRefusedToo) {
 TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
   TempDir dir;
   const std::string set = dir.file("set"), other = dir.file("other"), back = dir.file("back");
-  SynthOptions options;
-  options.samples = 36'000;
-  options.dimensions = options.hidden = 8;
-  Dataset data = synthesize(options);
+  Dataset data = synthesize({.samples = 36'000, .dimensions = 8, .hidden = 8});
   const Matrix<float> few = std::move(data.features);
   data.features = Matrix<float>(data.samples(), 512);  // 74 MB that are compressed quickly
   for (std::size_t i = 0; i < data.features.size(); ++i) data.features.data()[i] = few.data()[i % 512 + i / 4096 % 8];
@@ -231,12 +215,10 @@ TEST(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
   run_ok({"data", "synth", data, "--samples", "50000", "--dimensions", "512", "--classes", "20", "--quiet"});  // 102 MB
   const Words options{"--networks", "10", "--active", "2",       "--encoding", "16",
                       "--folds",    "1",  "--json",   "--quiet", "--data",     data};
-  Words whole{"train", "--out", model}, limited{"train", "--out", streamed, "--memory-limit", "90MB"};
-  whole.insert(whole.end(), options.begin(), options.end());
-  limited.insert(limited.end(), options.begin(), options.end());
-  const auto expected = run_ok(whole);
+  const auto expected = run_ok(Words{"train", "--out", model} + options);
   std::uint64_t peak = 0;
-  const auto found = expect_ok(run_measured(limited, peak));
+  const auto found =
+      expect_ok(run_measured(Words{"train", "--out", streamed, "--memory-limit", "90MB"} + options, peak));
   EXPECT_FALSE(expected.json()["streamed"].get<bool>());
   EXPECT_TRUE(found.json()["streamed"].get<bool>());
   EXPECT_LT(peak, 99 * kMegabyte);
