@@ -198,20 +198,19 @@ Command data_split_command() {
     make_folder_of(file);
     write_split_json(file, split, data.class_names);
     const Split lists = split_from_classes(split, data.labels);
-    Output output;
-    output.json = {{"written", file.string()},
+    std::string text =
+        fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
+                    file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
+                    lists.test_seen.size(), lists.test_unseen.size());
+    if (!state->out.empty()) text += fmt::format("use it with: --split {}\n", file.string());
+    return Output{{{"written", file.string()},
                    {"unseen_classes", split.unseen_classes.size()},
                    {"val_classes", split.val_classes.size()},
                    {"trainval", lists.trainval.size()},
                    {"test_seen", lists.test_seen.size()},
                    {"test_unseen", lists.test_unseen.size()},
-                   {"seed", context.common.seed}};
-    output.text =
-        fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
-                    file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
-                    lists.test_seen.size(), lists.test_unseen.size());
-    if (!state->out.empty()) output.text += fmt::format("use it with: --split {}\n", file.string());
-    return output;
+                   {"seed", context.common.seed}},
+                  text};
   };
   return command;
 }
