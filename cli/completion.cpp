@@ -1,4 +1,4 @@
-// parsnets completion: a script for bash, which zsh takes after bashcompinit.
+// parsnets completion: a script for bash, which zsh takes after bashcompinit ($words is special there).
 
 #include <fmt/format.h>
 
@@ -29,11 +29,11 @@ std::string bash_script(const std::vector<Command>& commands) {
     for (const auto& option : options.options()) {
       words += "--" + option.name + " ";
       if (!option.is_flag && !option.choices.empty())
-        choices += fmt::format("    \"{} --{}\") words=\"{}\" ;;\n", command.name, option.name,
+        choices += fmt::format("    \"{} --{}\") offers=\"{}\" ;;\n", command.name, option.name,
                                fmt::join(option.choices, " "));
     }
     cases +=
-        fmt::format("    \"{}\") words=\"{}--config --print-config --help --help-all \" ;;\n", command.name, words);
+        fmt::format("    \"{}\") offers=\"{}--config --print-config --help --help-all \" ;;\n", command.name, words);
   }
   std::string groups, words_of_groups;
   for (const auto& [group, unused] : words_after("", commands)) {
@@ -41,20 +41,20 @@ std::string bash_script(const std::vector<Command>& commands) {
     if (next.empty()) continue;  // a command
     groups += group + R"() [ "$COMP_CWORD" -gt 2 ] && command="$command ${COMP_WORDS[2]}" ;; )";
     words_of_groups +=
-        fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then words=\"{}\"\n", group, next);
+        fmt::format("  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = {} ]; then offers=\"{}\"\n", group, next);
   }
   return fmt::format(R"(# bash completion for parsnets; source it or put it where bash-completion looks
 _parsnets() {{
-  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" words="" command="${{COMP_WORDS[1]}}"
+  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" offers="" command="${{COMP_WORDS[1]}}"
   case "$command" in {}esac
-  if [ "$COMP_CWORD" -eq 1 ]; then words="{}--help --version"
+  if [ "$COMP_CWORD" -eq 1 ]; then offers="{}--help --version"
 {}  else
     case "$command" in
 {}    esac
     case "$command $prev" in
 {}    esac
   fi
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  COMPREPLY=($(compgen -W "$offers" -- "$cur"))
   [[ "$cur" == --* ]] || [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$cur"))
 }}
 complete -o filenames -F _parsnets parsnets
