@@ -172,13 +172,9 @@ Command eval_command() {
                                     state->in_the_field(), state->open_set() ? 400 : 100);
       if (state->transductive) {
         const auto adapted = evaluate_transductive(model, data, pool, *state->transductive, context.progress);
-        const auto intervals = intervals_of(adapted.after, data, pool);
-        output.json["transductive"] = transductive_json(adapted, intervals, model);
-        output.text = transductive_text(adapted, intervals, model) + warning_lines(output.json["transductive"]);
+        output = transductive_output(adapted, intervals_of(adapted.after, data, pool), model);
       } else if (!state->few_shot.empty()) {
-        const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
-        output.json["few_shot"] = few_shot_json(taught, few_shot);
-        output.text = few_shot_text(taught, few_shot);
+        output = few_shot_output(evaluate_few_shot(model, data, few_shot, pool, context.progress), few_shot);
       } else if (state->open_set()) {
         OpenSetEvaluationOptions options;
         options.unknown_classes = parse_unknown_classes(state->unknown_classes, data);

@@ -78,10 +78,6 @@ std::string left_out_text(const ImageList& list) {
   return text;
 }
 
-std::string unreadable_text(std::size_t count) {
-  return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
-}
-
 std::vector<ListedImage> photos_of(const std::vector<std::string>& input, ProgressObserver* progress) {
   ImageList list = find_images(image_places(input, "--input"));
   std::string left_out = left_out_text(list);

@@ -39,9 +39,6 @@ std::vector<ListedImage> photos_of(const std::vector<std::string>& input, Progre
 /// What is left out of the folders, a line each with its end.
 std::string left_out_text(const ImageList& list);
 
-/// "3 images could not be read" and an end of line.
-std::string unreadable_text(std::size_t count);
-
 class PhotoRows {
  public:
   /// Refers to `pool` and `progress`. Opens the network that made the features of `trained`, as open_backbone_of().

@@ -187,6 +187,10 @@ PredictionFormat format_of(const State& state, bool json) {
   return (state.out.empty() ? json : state.out.extension() == ".json") ? PredictionFormat::json : PredictionFormat::csv;
 }
 
+std::string unreadable_text(std::size_t count) {
+  return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
+}
+
 /// Samples, and what was found of them.
 struct Counts {
   std::size_t samples = 0, unknown = 0, classes = 0;

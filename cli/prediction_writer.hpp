@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
@@ -15,13 +14,7 @@
 
 namespace parsnets::cli {
 
-// Columns of text in tables for people.
-
-/// Characters, not bytes.
-std::size_t width_of(std::string_view text);
-/// With spaces behind it, up to `width` characters.
-std::string padded(const std::string& text, std::size_t width);
-/// At most `width` characters; the last one of a longer text is "…".
+/// For tables: at most `width` characters; the last one of a longer text is "…".
 std::string shortened(const std::string& text, std::size_t width);
 
 /// What is asked beside the best classes.

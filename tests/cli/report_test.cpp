@@ -121,9 +121,10 @@ TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
       train_run(run, set, method);
       runs += (runs.empty() ? "" : ",") + run;
     }
-  const std::string page = dir.file("r.html");
-  EXPECT_EQ(run_json({"report", "--run", runs, "--out", page, "--points", "50", "--quiet"})["data_sets"], 2);
-  const auto report = report_on(runs, {"--rows", table});
+  const std::string out = dir.file("data.json");
+  const Words words{"report", "--run", runs, "--out", out, "--points", "50", "--rows", table, "--quiet"};
+  EXPECT_EQ(run_json(words)["data_sets"], 2);
+  const auto report = json_in(out);
   const auto& overview = report["overview"];
   EXPECT_EQ(overview["parts"], (nlohmann::json{"demo", "other"}));
   ASSERT_EQ(overview["rows"].size(), 2u) << "runs of one name are one method";
