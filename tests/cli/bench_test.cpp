@@ -6,8 +6,6 @@
 
 namespace parsnets::test {
 
-namespace {
-
 class CliBench : public testing::Test {
  protected:
   Words bench(const std::string& methods, const Words& more = {}) const {
@@ -17,8 +15,6 @@ class CliBench : public testing::Test {
   const TempDir dir;
   const fs::path out = dir / "runs.json";
 };
-
-}  // namespace
 
 TEST_F(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
   const std::string rows = dir.file("rows.csv");
