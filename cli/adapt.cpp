@@ -7,8 +7,8 @@
 #include "base/machine.hpp"
 #include "command.hpp"
 #include "data/folder.hpp"
-#include "data/sample_files.hpp"
 #include "eval/protocols.hpp"
+#include "eval_protocols.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
@@ -33,29 +33,25 @@ Output told(const Adaptation& done, const Model& model, const std::string& file)
                  {"convincing", done.convincing},
                  {"rounds", done.rounds},
                  {"likelihood_gain", done.likelihood_gain},
-                 {"moves", nlohmann::ordered_json::array()}};
+                 {"moves", moves_json(done, model)}};
   if (done.moves.empty()) {
     output.text = fmt::format("no class got convincing support from {} samples: nothing was changed\n", done.samples);
     return output;
   }
   std::size_t width = 5;
-  for (const ClassMove& move : done.moves)
-    width = std::max(width, model.classes.names[static_cast<std::size_t>(move.class_index)].size());
+  for (const auto& move : output.json["moves"]) width = std::max(width, move["class"].get<std::string>().size());
   output.text = fmt::format("{:<{}}  {:>9}  {:>7}\n", "class", width, "support", "degrees");
-  for (const ClassMove& move : done.moves) {
-    const std::string& name = model.classes.names[static_cast<std::size_t>(move.class_index)];
-    output.json["moves"].push_back({{"class", name}, {"support", move.support}, {"degrees", move.degrees}});
-    output.text += fmt::format("{:<{}}  {:>9.1f}  {:>7.2f}\n", name, width, move.support, move.degrees);
-  }
+  for (const auto& move : output.json["moves"])
+    output.text += fmt::format("{:<{}}  {:>9.1f}  {:>7.2f}\n", move["class"].get<std::string>(), width,
+                               move["support"].get<double>(), move["degrees"].get<double>());
   output.text += fmt::format("{}: {} classes moved by {} convincing samples of {}; mean log-likelihood {:+.4f}\n", file,
                              done.moves.size(), done.convincing, done.samples, done.likelihood_gain);
   if (const auto& field = model.record.field; field && (field->worst_fall > 1 || field->adapted_h < field->h)) {
-    const std::string warning = fmt::format(
+    output.json["warnings"] = {fmt::format(
         "adapting did not prove itself on validation classes: H went from {:.1f} to {:.1f}, and accuracy fell by up to "
         "{:.1f} points on unsuitable samples; undo with --undo",
-        field->h, field->adapted_h, field->worst_fall);
-    output.json["warnings"] = {warning};
-    output.text += "warning: " + warning + "\n";
+        field->h, field->adapted_h, field->worst_fall)};
+    output.text += warning_lines(output.json);
   }
   return output;
 }
@@ -92,10 +88,8 @@ Command adapt_command() {
       const bool was_adapted = is_adapted(model);
       undo_adaptation(model);
       const std::string file = save_changed(model, state->model, state->out).string();
-      Output output;
-      output.json = {{"model", file}, {"undone", was_adapted}};
-      output.text = fmt::format("{}: {}\n", file, was_adapted ? "adaptation undone" : "the model was not adapted");
-      return output;
+      return Output{{{"model", file}, {"undone", was_adapted}},
+                    fmt::format("{}: {}\n", file, was_adapted ? "adaptation undone" : "the model was not adapted")};
     }
     const auto file = features_file(state->input);
     const auto& source = model.record.data.source;

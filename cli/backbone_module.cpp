@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "backbones_module.hpp"
@@ -32,17 +31,16 @@ void read_preprocessing(const std::filesystem::path& network, BackboneOptions& o
   std::error_code absent;  // a link to nothing is a file that cannot be read
   if (std::filesystem::symlink_status(file, absent).type() == std::filesystem::file_type::not_found) return;
   nlohmann::json json = read_json_file(file);
-  constexpr std::array kKeys{"backbone", "sha256", "layer", "preset", "fit", "width", "height", "dimensions"};
-  if (json.is_object())
-    for (const auto& [key, value] : json.items())
-      if (std::ranges::find(kKeys, key) == kKeys.end())
-        throw Error(BadInput{file.string(), key, "preset, fit, width, height or layer", "another key",
-                             "correct the file or remove it"});
   const FeatureSource defaults{network.filename().string(), std::string(64, '0'), "", options.input, 1};
   const nlohmann::json complete = to_json(defaults);
-  if (json.is_object())
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items())
+      if (!complete.contains(key))
+        throw Error(BadInput{file.string(), key, "preset, fit, width, height or layer", "another key",
+                             "correct the file or remove it"});
     for (const auto& [key, value] : complete.items())
       if (!json.contains(key) || key == "sha256" || key == "dimensions") json[key] = value;
+  }
   try {
     const FeatureSource source = feature_source_from_json(json, file.string());
     options.layer = source.layer;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "base/file.hpp"
 #include "command.hpp"
@@ -18,7 +17,6 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
-#include "parsnets/version.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets::cli {
@@ -116,12 +114,11 @@ std::string bench_table_row(const Json& method) {
   if (method.contains("error")) name += fmt::format(" (failed: {})", method.at("error").get<std::string>());
   const auto gaps = values_of(runs, "/record/svr/relative_gap");
   const std::string gap = gaps.empty() ? "-" : fmt::format("{:.1e}", *std::max_element(gaps.begin(), gaps.end()));
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(name),
-                     mean_and_spread(values_of(runs, "/zsl/top1_per_class")),
-                     mean_and_spread(values_of(runs, "/gzsl/u")), mean_and_spread(values_of(runs, "/gzsl/s")),
-                     mean_and_spread(values_of(runs, "/gzsl/h")), mean_and_spread(values_of(runs, "/gzsl/ausuc")),
-                     mean_and_spread(values_of(runs, "/record/validation/zsl")), gap,
-                     mean_and_spread(values_of(runs, "/seconds")));
+  std::string line = "| " + cell(name);
+  for (const char* at :
+       {"/zsl/top1_per_class", "/gzsl/u", "/gzsl/s", "/gzsl/h", "/gzsl/ausuc", "/record/validation/zsl"})
+    line += " | " + mean_and_spread(values_of(runs, at));
+  return line + " | " + gap + " | " + mean_and_spread(values_of(runs, "/seconds")) + " |\n";
 }
 
 /// What to read below the table: the intervals of each row, and the differences of the others from the first. "" if no
@@ -164,15 +161,8 @@ std::string cited_table_rows(const std::vector<CitedRow>& rows) {
 
 constexpr const char* kTableOption = "table";
 
-std::vector<std::string> names_in(const std::string& files) {
-  std::vector<std::string> names;
-  std::istringstream list(files);
-  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-  return names;
-}
-
 void write_table_files(const ResultTable& table, const std::string& files) {
-  for (const auto& name : names_in(files)) {
+  for (const auto& name : parts_of(files)) {
     make_folder_of(name);
     write_text_file(name, to_text(table, table_format_of(name, kTableOption)));
   }
@@ -229,7 +219,7 @@ Command bench_command() {
     refuse_if(state->data.empty() && !state->reference, "bench: expected --data DIR, or --reference alone");
     refuse_if(state->resume && state->out.empty(), "--resume needs --out FILE");
     if (!state->out.empty()) check_writable(state->out);
-    for (const auto& name : names_in(state->tables)) {
+    for (const auto& name : parts_of(state->tables)) {
       table_format_of(name, kTableOption);  // refuses another ending
       check_writable(name);
     }

@@ -1,11 +1,8 @@
 // parsnets calibrate: teaches a model which samples are of none of its classes, at a stated rate.
 
-#include <fmt/format.h>
-
 #include "command.hpp"
 #include "eval_protocols.hpp"
 #include "load_flags.hpp"
-#include "parsnets/error.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
@@ -41,13 +38,11 @@ Command calibrate_command() {
     ThreadPool pool(context.threads());
     const RejectionRecord record = calibrate_open_set(model, data, state->options, pool, context.progress);
     const std::string file = save_changed(model, state->model, state->out).string();
-    Output output;
-    output.json = {{"model", file}, {"units", "percent"}, {"rejection", rejection_json(record)}};
-    output.text = file + ": " + rejection_text(record);
     if (is_taught(model) || is_adapted(model))
       warn(context, "folds are fitted anew: what classes have learned since training is not in these figures");
     warn(context, weak_rejection(model));
-    return output;
+    return Output{{{"model", file}, {"units", "percent"}, {"rejection", rejection_json(record)}},
+                  file + ": " + rejection_text(record)};
   };
   return command;
 }

@@ -32,10 +32,8 @@ Output changed(const ClassesState& state, Context& context, const std::function<
   Model model = load_model(state.model);
   const std::string what = change(model);
   const std::string file = save_changed(model, state.model, state.out).string();
-  Output output;
-  output.json = {{"model", file}, {"classes", model.classes.names.size()}};
-  output.text = fmt::format("{}: {}; {} classes now\n", file, what, model.classes.names.size());
-  return output;
+  return {{{"model", file}, {"classes", model.classes.names.size()}},
+          fmt::format("{}: {}; {} classes now\n", file, what, model.classes.names.size())};
 }
 
 void require_model(const ClassesState& state) { refuse_if(state.model.empty(), "classes: expected --model FILE"); }
@@ -53,14 +51,13 @@ Matrix<float> read_examples(const ClassesState& state, const Model& model, Conte
 std::vector<std::string> add_from(Model& model, const std::string& file, const std::vector<std::string>& wanted) {
   const CsvTable table = read_csv(file, true);
   const auto column = [&](const std::string& name) {
-    return std::find(table.header.begin(), table.header.end(), name) - table.header.begin();
+    return static_cast<std::size_t>(std::ranges::find(table.header, name) - table.header.begin());
   };
-  const auto class_column = column("class");
-  const auto width = static_cast<std::ptrdiff_t>(table.header.size());
+  const std::size_t class_column = column("class"), width = table.header.size();
   if (class_column == width)
     throw Error(BadInput{file, "header", "a column 'class'", "none",
                          "the first line names the columns: class, then the attributes"});
-  std::vector<std::ptrdiff_t> columns;
+  std::vector<std::size_t> columns;
   for (const auto& name : model.attribute_names) {
     columns.push_back(column(name));
     if (columns.back() == width)
@@ -68,30 +65,29 @@ std::vector<std::string> add_from(Model& model, const std::string& file, const s
                            "the model needs every attribute it was trained with"});
   }
   if (model.attribute_names.empty())
-    for (std::ptrdiff_t c = 0; c < width; ++c)
+    for (std::size_t c = 0; c < width; ++c)
       if (c != class_column) columns.push_back(c);
   const std::unordered_set<std::string> chosen(wanted.begin(), wanted.end());
   std::unordered_set<std::string> left = chosen;
   std::vector<std::string> names;
   std::vector<float> values;
   for (const auto& row : table.rows) {
-    const std::string& name = row[static_cast<std::size_t>(class_column)];
+    const std::string& name = row[class_column];
     if (!wanted.empty() && !chosen.contains(name)) continue;
     left.erase(name);
     names.push_back(name);
     for (const auto c : columns) {
       double value = 0;
-      if (!parse_number(row[static_cast<std::size_t>(c)], value) || !std::isfinite(value))
-        throw Error(BadInput{
-            file, fmt::format("class '{}', column '{}'", name, table.header[static_cast<std::size_t>(c)]), "a number",
-            "'" + row[static_cast<std::size_t>(c)] + "'", "a class that is added needs all values"});
+      if (!parse_number(row[c], value) || !std::isfinite(value))
+        throw Error(BadInput{file, fmt::format("class '{}', column '{}'", name, table.header[c]), "a number",
+                             "'" + row[c] + "'", "a class that is added needs all values"});
       values.push_back(static_cast<float>(value));
     }
   }
   for (const auto& name : wanted) {
     if (!left.contains(name)) continue;
     std::vector<std::string> known;
-    for (const auto& row : table.rows) known.push_back(row[static_cast<std::size_t>(class_column)]);
+    for (const auto& row : table.rows) known.push_back(row[class_column]);
     throw Error(BadInput{file, "class", "a row for '" + name + "'", "none" + did_you_mean(name, known), ""});
   }
   if (names.empty()) throw Error(BadInput{file, "", "at least one class", "none", ""});

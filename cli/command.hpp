@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,14 @@ struct Context {
 template <class... Values>
 void refuse_if(bool wrong, fmt::format_string<Values...> message, Values&&... values) {
   if (wrong) throw Error(ErrorCode::usage, fmt::format(message, std::forward<Values>(values)...));
+}
+
+/// The parts of a list, also empty ones but for the last; none of "".
+inline std::vector<std::string> parts_of(const std::string& list, char separator = ',') {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
 }
 
 // Messages on standard error.
@@ -126,30 +135,11 @@ std::vector<CommandWord> words_after(const std::string& group, const std::vector
 /// The help of an option with the values that it takes.
 std::string help_of(const Option& option);
 
-Command extract_command();
-Command train_command();
-Command stats_command();
-Command eval_command();
-Command predict_command();
-Command explain_command();
-Command adapt_command();
-Command calibrate_command();
-Command classes_list_command();
-Command classes_add_command();
-Command classes_teach_command();
-Command classes_remove_command();
-Command serve_command();
-Command export_command();
-Command bench_command();
-Command report_command();
-Command reproduce_command();
-Command data_inspect_command();
-Command data_convert_command();
-Command data_split_command();
-Command data_synth_command();
-Command info_command();
-Command doctor_command();
-Command completion_command();
-Command docs_command();
+using MakeCommand = Command();
+MakeCommand extract_command, train_command, stats_command, eval_command, predict_command, explain_command,
+    adapt_command, calibrate_command, classes_list_command, classes_add_command, classes_teach_command,
+    classes_remove_command, serve_command, export_command, bench_command, report_command, reproduce_command,
+    data_inspect_command, data_convert_command, data_split_command, data_synth_command, info_command, doctor_command,
+    completion_command, docs_command;
 
 }  // namespace parsnets::cli

@@ -18,7 +18,6 @@
 #include "data/synth.hpp"
 #include "formats/csv.hpp"
 #include "load_flags.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
@@ -44,61 +43,60 @@ void add_format(OptionTable& options, DataFormat& format) {
 
 constexpr std::array<const char*, 3> kSeverities{"note", "warning", "LEAK"};
 
-std::string checksum_text(std::uint32_t checksum) { return fmt::format("{:08x}", checksum); }
-
-nlohmann::ordered_json to_json(const Dataset& data, const Inspection& r) {
-  nlohmann::ordered_json json{{"name", data.name},
-                              {"known_as", data.known_as},
-                              {"features", data.features_name},
-                              {"semantics", data.semantics.name}};
-  if (data.source) json["source"] = parsnets::to_json(*data.source);
-  for (const auto& [name, columns] : data.semantics.tables)
+Output inspection_output(const Dataset& data, const Inspection& r) {
+  Output output;
+  auto& json = output.json;
+  auto& text = output.text;
+  json = {{"name", data.name},
+          {"known_as", data.known_as},
+          {"features", data.features_name},
+          {"semantics", data.semantics.name}};
+  text = fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name, data.samples(),
+                     data.features.cols(), data.features_name.empty() ? "none" : data.features_name, data.classes(),
+                     data.semantics.values.cols(), data.semantics.name);
+  if (data.source) {
+    json["source"] = to_json(*data.source);
+    text += "features by " + describe(*data.source) + "\n";
+  }
+  for (const auto& [name, columns] : data.semantics.tables) {
     json["tables"].push_back({{"name", name}, {"attributes", columns}});
+    text += fmt::format("{}: {} attributes\n", name, columns);
+  }
+  const std::size_t seen = data.seen_classes().size(), unseen = data.unseen_classes().size();
   json.update({{"samples", data.samples()},
                {"dimensions", data.features.cols()},
                {"attributes", data.semantics.values.cols()},
                {"classes", data.classes()},
-               {"seen_classes", data.seen_classes().size()},
-               {"unseen_classes", data.unseen_classes().size()},
+               {"seen_classes", seen},
+               {"unseen_classes", unseen},
                {"missing_attribute_values", data.semantics.missing},
                {"split", {{"version", data.split.version}}}});
+  if (data.samples() > 0) text += fmt::format("{} seen and {} unseen classes\n", seen, unseen);
   auto& split = json["split"];
   if (!data.split.file.empty()) split["file"] = data.split.file;
   split.update({{"validation_from", data.split.validation_from},
                 {"test_seen_in_train_loc", r.test_seen_in_train_list},
                 {"test_seen_in_val_loc", r.test_seen_in_val_list}});
-  for (const auto& list : r.lists)
-    split["lists"][list.name] = {
-        {"samples", list.samples}, {"classes", list.classes}, {"crc32", checksum_text(list.checksum)}};
-  json["findings"] = nlohmann::ordered_json::array();
-  for (const auto& f : r.findings)
-    json["findings"].push_back(
-        {{"severity", f.severity == Severity::leak ? "leak" : kSeverities[static_cast<std::size_t>(f.severity)]},
-         {"id", f.id},
-         {"count", f.count},
-         {"text", f.text}});
-  return json;
-}
-
-std::string to_text(const Dataset& data, const Inspection& r) {
-  std::string text =
-      fmt::format("{}: {} samples x {} features ({}), {} classes x {} attributes ({})\n", data.name, data.samples(),
-                  data.features.cols(), data.features_name.empty() ? "none" : data.features_name, data.classes(),
-                  data.semantics.values.cols(), data.semantics.name);
-  if (data.source) text += "features by " + describe(*data.source) + "\n";
-  for (const auto& [name, columns] : data.semantics.tables) text += fmt::format("{}: {} attributes\n", name, columns);
-  if (data.samples() > 0)
-    text += fmt::format("{} seen and {} unseen classes\n", data.seen_classes().size(), data.unseen_classes().size());
   text += fmt::format("\n{:<14}{:>9}{:>9}  {}\n", "list", "samples", "classes", "crc32");
-  for (const auto& list : r.lists)
+  for (const auto& list : r.lists) {
+    const std::string crc32 = fmt::format("{:08x}", list.checksum);
+    split["lists"][list.name] = {{"samples", list.samples}, {"classes", list.classes}, {"crc32", crc32}};
     text += fmt::format("{:<14}{:>9}{:>9}  {}\n", list.name, list.samples,
-                        data.samples() > 0 ? std::to_string(list.classes) : "?", checksum_text(list.checksum));
-  if (const std::string split = split_name(data.split); !split.empty()) text += "split: " + split + "\n";
+                        data.samples() > 0 ? std::to_string(list.classes) : "?", crc32);
+  }
+  if (const std::string name = split_name(data.split); !name.empty()) text += "split: " + name + "\n";
   if (!data.split.validation_from.empty()) text += "validation: " + data.split.validation_from + "\n";
   text += r.findings.empty() ? "\nno findings\n" : "\nfindings\n";
-  for (const auto& f : r.findings)
-    text += fmt::format("  {:<8} {}: {}\n", kSeverities[static_cast<std::size_t>(f.severity)], f.id, f.text);
-  return text;
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const auto& f : r.findings) {
+    const char* severity = kSeverities[static_cast<std::size_t>(f.severity)];
+    json["findings"].push_back({{"severity", f.severity == Severity::leak ? "leak" : severity},
+                                {"id", f.id},
+                                {"count", f.count},
+                                {"text", f.text}});
+    text += fmt::format("  {:<8} {}: {}\n", severity, f.id, f.text);
+  }
+  return output;
 }
 
 std::vector<std::int32_t> classes_by_name(const std::string& list, const std::vector<std::string>& class_names) {
@@ -125,8 +123,7 @@ Command data_inspect_command() {
     const Dataset data = load_data(state->load, state->folder, context);
     require_memory(state->load.memory_limit, kBlockBytes + 40.0 * static_cast<double>(data.samples()), "inspection",
                    "raise the limit");
-    const Inspection inspection = inspect_dataset(data, context.progress);
-    return Output{to_json(data, inspection), to_text(data, inspection)};
+    return inspection_output(data, inspect_dataset(data, context.progress));
   };
   return command;
 }
@@ -199,20 +196,19 @@ Command data_split_command() {
     make_folder_of(file);
     write_split_json(file, split, data.class_names);
     const Split lists = split_from_classes(split, data.labels);
-    Output output;
-    output.json = {{"written", file.string()},
+    std::string text =
+        fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
+                    file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
+                    lists.test_seen.size(), lists.test_unseen.size());
+    if (!state->out.empty()) text += fmt::format("use it with: --split {}\n", file.string());
+    return Output{{{"written", file.string()},
                    {"unseen_classes", split.unseen_classes.size()},
                    {"val_classes", split.val_classes.size()},
                    {"trainval", lists.trainval.size()},
                    {"test_seen", lists.test_seen.size()},
                    {"test_unseen", lists.test_unseen.size()},
-                   {"seed", context.common.seed}};
-    output.text =
-        fmt::format("{}: {} unseen and {} validation classes; {} training, {} test-seen and {} test-unseen samples\n",
-                    file.string(), split.unseen_classes.size(), split.val_classes.size(), lists.trainval.size(),
-                    lists.test_seen.size(), lists.test_unseen.size());
-    if (!state->out.empty()) output.text += fmt::format("use it with: --split {}\n", file.string());
-    return output;
+                   {"seed", context.common.seed}},
+                  text};
   };
   return command;
 }

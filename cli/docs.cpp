@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "command.hpp"
-#include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 
 namespace parsnets::cli {

@@ -30,23 +30,25 @@ Command doctor_command() {
             {"memory_bytes", info.memory}, {"free_bytes", info.free}, {"blas", info.blas}};
     std::string text =
         fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);
-    text += fmt::format("{:<10}{}, {}\n", "cpu", info.cpu, info.simd);
-    text += fmt::format("{:<10}{}\n", "threads", info.cores);
-    text += fmt::format("{:<10}{}, {} free\n", "memory", format_bytes(static_cast<double>(info.memory)),
-                        format_bytes(static_cast<double>(info.free)));
-    text += fmt::format("{:<10}{}\n", "BLAS", info.blas);
+    const auto line = [&](const std::string& name, const std::string& fact) {
+      text += fmt::format("{:<10}{}\n", name, fact);
+    };
+    line("cpu", info.cpu + ", " + info.simd);
+    line("threads", std::to_string(info.cores));
+    line("memory", fmt::format("{}, {} free", format_bytes(static_cast<double>(info.memory)),
+                               format_bytes(static_cast<double>(info.free))));
+    line("BLAS", info.blas);
     for (const auto& library : info.libraries) {
       json["libraries"][library.name] = library.version;
-      text += fmt::format("{:<10}{}\n", library.name, library.version);
+      line(library.name, library.version);
     }
     const std::string mpi = mpi_library();
     json["mpi"] = mpi;
-    text += fmt::format("{:<10}{}\n", "MPI",
-                        mpi.empty() ? "none (install libopenmpi-dev and openmpi-bin and build again)" : mpi);
+    line("MPI", mpi.empty() ? "none (install libopenmpi-dev and openmpi-bin and build again)" : mpi);
     std::string not_loaded;
     const auto engines = backbone_engines(not_loaded);
     json["photos"] = engines;
-    text += fmt::format("{:<10}{}\n", "photos", text_of(engines));
+    line("photos", text_of(engines));
     json["problems"] = nlohmann::ordered_json::array();
     const auto problem = [&](const std::string& what) {
       json["problems"].push_back(what);

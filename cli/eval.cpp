@@ -11,17 +11,14 @@
 #include "command.hpp"
 #include "data/split.hpp"
 #include "eval/metrics.hpp"
-#include "eval/model_data.hpp"
 #include "eval/open_set.hpp"
 #include "eval/score_source.hpp"
 #include "eval_protocols.hpp"
 #include "experiments/bench_results.hpp"
 #include "load_flags.hpp"
 #include "parsnets/device.hpp"
-#include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/field.hpp"
-#include "parsnets/training.hpp"
 
 namespace parsnets::cli {
 
@@ -88,8 +85,6 @@ EvaluationIntervals intervals_of(const Evaluation& result, const Dataset& data, 
   return bootstrap_intervals(outcomes_of(data, {&result.details->correct, 1}), pool);
 }
 
-enum class Transductive { none, unseen, mixed };
-
 }  // namespace
 
 Command eval_command() {
@@ -97,9 +92,9 @@ Command eval_command() {
     std::string data, model, few_shot, unknown_classes;
     std::filesystem::path out;
     bool per_class = false, allow_trained = false;
-    Transductive transductive = Transductive::none;
+    std::optional<TransductiveProtocol> transductive;
     std::optional<double> coverage;
-    bool in_the_field() const { return transductive != Transductive::none || !few_shot.empty(); }
+    bool in_the_field() const { return transductive || !few_shot.empty(); }
     /// Neither the inductive results nor their tables are printed.
     bool other_protocol() const { return in_the_field() || open_set(); }
     bool open_set() const { return !unknown_classes.empty(); }
@@ -115,9 +110,10 @@ Command eval_command() {
             "also print the accuracy of every class, and what it is mostly taken for; --json has all confusions")
       .flag("force", state->allow_trained,
             "evaluate even if the model was trained on test samples; their number is reported")
-      .choice("transductive", state->transductive,
-              {{"none", Transductive::none}, {"unseen", Transductive::unseen}, {"mixed", Transductive::mixed}},
-              "adapt a copy of the model to test samples without their labels first: those of unseen classes or all")
+      .choice(
+          "transductive", state->transductive,
+          {{"none", std::nullopt}, {"unseen", TransductiveProtocol::unseen}, {"mixed", TransductiveProtocol::mixed}},
+          "adapt a copy of the model to test samples without their labels first: those of unseen classes or all")
       .text("few-shot", state->few_shot,
             "teach copies of the model so many examples of each unseen class, such as 1,2,5,10, and evaluate ZSL on "
             "the other test samples")
@@ -138,7 +134,7 @@ Command eval_command() {
               "--unknown-classes conflicts with --transductive and --few-shot: one protocol at a time");
     refuse_if(state->other_protocol() && state->coverage,
               "--coverage: expected without --transductive, --few-shot and --unknown-classes");
-    refuse_if(state->transductive != Transductive::none && !state->few_shot.empty(),
+    refuse_if(state->transductive && !state->few_shot.empty(),
               "--transductive conflicts with --few-shot: one protocol at a time");
     FewShotOptions few_shot;
     few_shot.seed = context.common.seed;
@@ -174,18 +170,11 @@ Command eval_command() {
       warn(context, source_doubt(model.record.data.source, data));
       require_memory_for_evaluation(state->load.memory_limit, model.classes.names.size(), model.outputs(), data,
                                     state->in_the_field(), state->open_set() ? 400 : 100);
-      if (state->transductive != Transductive::none) {
-        const auto adapted = evaluate_transductive(
-            model, data, pool,
-            state->transductive == Transductive::mixed ? TransductiveProtocol::mixed : TransductiveProtocol::unseen,
-            context.progress);
-        const auto intervals = intervals_of(adapted.after, data, pool);
-        output.json["transductive"] = transductive_json(adapted, intervals, model);
-        output.text = transductive_text(adapted, intervals, model) + warning_lines(output.json["transductive"]);
+      if (state->transductive) {
+        const auto adapted = evaluate_transductive(model, data, pool, *state->transductive, context.progress);
+        output = transductive_output(adapted, intervals_of(adapted.after, data, pool), model);
       } else if (!state->few_shot.empty()) {
-        const auto taught = evaluate_few_shot(model, data, few_shot, pool, context.progress);
-        output.json["few_shot"] = few_shot_json(taught, few_shot);
-        output.text = few_shot_text(taught, few_shot);
+        output = few_shot_output(evaluate_few_shot(model, data, few_shot, pool, context.progress), few_shot);
       } else if (state->open_set()) {
         OpenSetEvaluationOptions options;
         options.unknown_classes = parse_unknown_classes(state->unknown_classes, data);

@@ -10,17 +10,12 @@
 #include "command.hpp"
 #include "experiments/bench_results.hpp"
 #include "formats/csv.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const char* name_of(TransductiveProtocol protocol) {
-  return protocol == TransductiveProtocol::mixed ? "mixed" : "unseen";
-}
 
 Json interval_json(const Interval& interval) {
   return {{"mean", interval.mean}, {"sd", std::isnan(interval.sd) ? Json() : Json(interval.sd)}};
@@ -57,32 +52,38 @@ std::string intervals_text(const EvaluationIntervals& intervals, const std::stri
   return text + "; over test classes and samples, not over trainings\n";
 }
 
-Json transductive_json(const TransductiveEvaluation& result, const EvaluationIntervals& intervals, const Model& model) {
-  const Adaptation& adaptation = result.adaptation;
-  Json json{{"protocol", name_of(result.protocol)}, {"samples", adaptation.samples},
-            {"convincing", adaptation.convincing},  {"classes_moved", adaptation.moves.size()},
-            {"rounds", adaptation.rounds},          {"likelihood_gain", adaptation.likelihood_gain}};
-  json.update(evaluation_json(result.after, model.record.validation.gamma_from));
-  json["intervals"] = intervals_json(intervals);
-  json["before"] = evaluation_json(result.before, model.record.validation.gamma_from);
-  json["moves"] = Json::array();
+Json moves_json(const Adaptation& adaptation, const Model& model) {
+  Json moves = Json::array();
   for (const ClassMove& move : adaptation.moves)
-    json["moves"].push_back({{"class", model.classes.names[static_cast<std::size_t>(move.class_index)]},
-                             {"support", move.support},
-                             {"degrees", move.degrees}});
-  return json;
+    moves.push_back({{"class", model.classes.names[static_cast<std::size_t>(move.class_index)]},
+                     {"support", move.support},
+                     {"degrees", move.degrees}});
+  return moves;
 }
 
-std::string transductive_text(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
-                              const Model& model) {
+Output transductive_output(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
+                           const Model& model) {
   const Adaptation& adaptation = result.adaptation;
-  const std::string name = fmt::format("transductive ({})", name_of(result.protocol));
-  return fmt::format(
-             "{}: adapted to {} test samples without their labels, {} of them convincing; {} classes moved, likelihood "
-             "gain {:.4f}\n",
-             name, adaptation.samples, adaptation.convincing, adaptation.moves.size(), adaptation.likelihood_gain) +
-         evaluation_text(result.after, model.record.validation.gamma_from, name + " ") +
-         intervals_text(intervals, name + " ");
+  const std::string& gamma_from = model.record.validation.gamma_from;
+  const char* protocol = result.protocol == TransductiveProtocol::mixed ? "mixed" : "unseen";
+  Json json{{"protocol", protocol},
+            {"samples", adaptation.samples},
+            {"convincing", adaptation.convincing},
+            {"classes_moved", adaptation.moves.size()},
+            {"rounds", adaptation.rounds},
+            {"likelihood_gain", adaptation.likelihood_gain}};
+  json.update(evaluation_json(result.after, gamma_from));
+  json["intervals"] = intervals_json(intervals);
+  json["before"] = evaluation_json(result.before, gamma_from);
+  json["moves"] = moves_json(adaptation, model);
+  const std::string name = fmt::format("transductive ({})", protocol);
+  std::string text = fmt::format(
+      "{}: adapted to {} test samples without their labels, {} of them convincing; {} classes moved, likelihood gain "
+      "{:.4f}\n",
+      name, adaptation.samples, adaptation.convincing, adaptation.moves.size(), adaptation.likelihood_gain);
+  text += evaluation_text(result.after, gamma_from, name + " ") + intervals_text(intervals, name + " ");
+  text += warning_lines(json);
+  return {{{"transductive", json}}, text};
 }
 
 std::vector<int> parse_example_counts(const std::string& text) {
@@ -97,29 +98,25 @@ std::vector<int> parse_example_counts(const std::string& text) {
   return distinct(counts);
 }
 
-Json few_shot_json(const FewShotEvaluation& result, const FewShotOptions& options) {
+Output few_shot_output(const FewShotEvaluation& result, const FewShotOptions& options) {
   Json json{{"units", "percent"},
             {"metric", "zsl.top1_per_class"},
             {"draws", options.draws},
             {"seed", options.seed},
             {"descriptions_alone", result.descriptions_alone},
             {"rows", Json::array()}};
-  for (const auto& row : result.rows)
-    json["rows"].push_back({{"examples", row.examples},
-                            {"taught", interval_json(row.taught)},
-                            {"examples_alone", interval_json(row.examples_alone)}});
-  return json;
-}
-
-std::string few_shot_text(const FewShotEvaluation& result, const FewShotOptions& options) {
   std::string text = fmt::format(
       "few-shot: ZSL per class on the test samples that are no examples, {} draw{}\n{:>8}  {:<16}{}\n{:>8}  "
       "{:<16.2f}-\n",
       options.draws, options.draws == 1 ? "" : "s", "examples", "taught", "examples alone", 0,
       result.descriptions_alone);
-  for (const auto& row : result.rows)
+  for (const auto& row : result.rows) {
+    json["rows"].push_back({{"examples", row.examples},
+                            {"taught", interval_json(row.taught)},
+                            {"examples_alone", interval_json(row.examples_alone)}});
     text += fmt::format("{:>8}  {:<16}{}\n", row.examples, cell(row.taught), cell(row.examples_alone));
-  return text;
+  }
+  return {{{"few_shot", json}}, text};
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "command.hpp"
 #include "eval/open_set.hpp"
 #include "eval/protocols.hpp"
 #include "eval/uncertainty.hpp"
@@ -20,17 +21,16 @@ std::string evaluation_text(const Evaluation& result, const std::string& gamma_f
 /// A line with the intervals of an evaluation and what they cover; `name` begins it.
 std::string intervals_text(const EvaluationIntervals& intervals, const std::string& name);
 
-/// {"protocol", "samples", "classes_moved", "likelihood_gain", "zsl", "gzsl", "intervals", "before": {...}, "moves":
-/// [...]}. `intervals`: of the adapted copy.
-nlohmann::ordered_json transductive_json(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
-                                         const Model& model);
-std::string transductive_text(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
-                              const Model& model);
+/// [{"class", "support", "degrees"}, ...]
+nlohmann::ordered_json moves_json(const Adaptation& adaptation, const Model& model);
+/// {"transductive": {"protocol", "samples", "classes_moved", "likelihood_gain", "zsl", "gzsl", "intervals", "before":
+/// {...}, "moves": [...]}}. `intervals`: of the adapted copy.
+Output transductive_output(const TransductiveEvaluation& result, const EvaluationIntervals& intervals,
+                           const Model& model);
 
 /// Numbers of examples, "1,2,5,10", ascending. Throws usage.
 std::vector<int> parse_example_counts(const std::string& text);
-nlohmann::ordered_json few_shot_json(const FewShotEvaluation& result, const FewShotOptions& options);
-std::string few_shot_text(const FewShotEvaluation& result, const FewShotOptions& options);
+Output few_shot_output(const FewShotEvaluation& result, const FewShotOptions& options);
 
 // The results of open-set recognition as eval prints them, apart from those of other protocols.
 

@@ -80,9 +80,8 @@ Command explain_command() {
                            fmt::format("{}", sample.features.size()),
                            "use the features that the model was trained on"});
     const Explanation why = explain(model, sample.features, pool);
-    const auto& winner = model.classes.names[static_cast<std::size_t>(why.winner)];
-    const auto& runner_up = model.classes.names[static_cast<std::size_t>(why.runner_up)];
-    const auto attribute = [&](std::size_t a) { return attribute_name(model.attribute_names, a); };
+    const auto first = static_cast<std::size_t>(why.winner), second = static_cast<std::size_t>(why.runner_up);
+    const std::string &winner = model.classes.names[first], &runner_up = model.classes.names[second];
     Output output{{{"sample", state->row},
                    {"winner", winner},
                    {"winner_score", why.winner_score},
@@ -94,24 +93,23 @@ Command explain_command() {
     if (!sample.image.empty()) output.json["image"] = sample.image;
     output.json["calibration"] = why.calibration;
     output.json["examples"] = why.examples;
-    for (const auto& c : why.attributes)
-      output.json["attributes"].push_back(
-          {{"attribute", attribute(c.index)},
-           {"contribution", c.amount},
-           {"predicted", why.predicted[c.index]},
-           {"winner", model.classes.semantics(static_cast<std::size_t>(why.winner), c.index)},
-           {"runner_up", model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index)}});
     output.text = fmt::format("{}: {} ({:.4f}) before {} ({:.4f})\n",
                               sample.image.empty() ? fmt::format("sample {}", state->row) : sample.image, winner,
                               why.winner_score, runner_up, why.runner_up_score);
     output.text +=
         fmt::format("{:>9}  {:<28}{:>12}{:>12}\n", "", "attribute", shortened(winner, 11), shortened(runner_up, 11));
-    for (std::size_t i = 0; i < std::min<std::size_t>(why.attributes.size(), static_cast<std::size_t>(state->top));
-         ++i) {
-      const auto& c = why.attributes[i];
-      output.text += fmt::format("{:>+9.4f}  {:<28}{:>12.4g}{:>12.4g}\n", c.amount, attribute(c.index),
-                                 model.classes.semantics(static_cast<std::size_t>(why.winner), c.index),
-                                 model.classes.semantics(static_cast<std::size_t>(why.runner_up), c.index));
+    int shown = 0;
+    for (const auto& [index, amount] : why.attributes) {
+      const std::string name = attribute_name(model.attribute_names, index);
+      const float of_winner = model.classes.semantics(first, index),
+                  of_runner_up = model.classes.semantics(second, index);
+      output.json["attributes"].push_back({{"attribute", name},
+                                           {"contribution", amount},
+                                           {"predicted", why.predicted[index]},
+                                           {"winner", of_winner},
+                                           {"runner_up", of_runner_up}});
+      if (shown++ < state->top)
+        output.text += fmt::format("{:>+9.4f}  {:<28}{:>12.4g}{:>12.4g}\n", amount, name, of_winner, of_runner_up);
     }
     if (std::abs(why.examples) > 1e-6)
       output.text += fmt::format("{:>+9.4f}  training samples of the two classes\n", why.examples);

@@ -26,9 +26,7 @@ namespace parsnets::cli {
 namespace {
 
 std::string precision_text(Precision precision) {
-  for (const auto& [name, value] : precision_names())
-    if (value == precision) return name;
-  return "";
+  return std::ranges::find(precision_names(), precision, [](const auto& name) { return name.second; })->first;
 }
 
 std::string rank_text(std::size_t rank) { return rank == 0 ? "all networks" : fmt::format("rank {}", rank); }
@@ -275,17 +273,13 @@ Command export_command() {
         "{}: {}, {}; {} bytes (the model file has {}), {} bytes of working memory, {} multiply-adds\n", named,
         precision_text(exported.choice.precision), rank_text(exported.choice.rank), exported.choice.bytes,
         std::filesystem::file_size(state->model), device.work_bytes(), device.multiply_adds());
-    for (const auto& warning : exported.warnings) {
-      output.json["warnings"].push_back(warning);
-      output.text += "warning: " + warning + "\n";
-    }
-    if (!exported.validated) {
-      output.json["validation"] = nullptr;
+    if (!exported.warnings.empty()) output.json["warnings"] = exported.warnings;
+    output.text += warning_lines(output.json);
+    auto& validation = output.json["validation"];
+    if (exported.validated)
+      validation = {{"before", accuracy_json(exported.before)}, {"after", accuracy_json(exported.choice.accuracy)}};
+    else
       output.text += "accuracy was not measured; give --data, the data set the model was trained on\n";
-    } else {
-      output.json["validation"] = {{"before", accuracy_json(exported.before)},
-                                   {"after", accuracy_json(exported.choice.accuracy)}};
-    }
     for (const auto& one : exported.tried) {
       output.json["tried"].push_back({{"precision", precision_text(one.precision)},
                                       {"rank", one.rank},

@@ -6,7 +6,6 @@
 
 #include "backbone_module.hpp"
 #include "base/file.hpp"
-#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"

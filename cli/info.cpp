@@ -29,11 +29,14 @@ namespace parsnets::cli {
 
 namespace {
 
-nlohmann::ordered_json array_info(const NpyLocation& where) {
+/// Adds the name, the type and the shape of a part to the contents of a file.
+using AddPart = std::function<void(const std::string&, const std::string&, const std::string&)>;
+
+void add_array(const NpyLocation& where, const AddPart& add) {
   const NpyHeader header = read_npy_header(where);
-  return {{"name", where.member.empty() ? where.file.filename().string() : where.member},
-          {"type", header.is_text ? "text" : std::string(element_name(header.type))},
-          {"shape", fmt::format("{}", fmt::join(header.shape, " x "))}};
+  add(where.member.empty() ? where.file.filename().string() : where.member,
+      header.is_text ? "text" : std::string(element_name(header.type)),
+      fmt::format("{}", fmt::join(header.shape, " x ")));
 }
 
 std::string add_source(const std::optional<FeatureSource>& source, nlohmann::ordered_json& json) {
@@ -84,10 +87,9 @@ std::size_t seen_in(const Flags& seen) {
 
 // The facts about one kind of file, and what a person reads below the list of its contents.
 
-void add_tensors(const std::filesystem::path& path, nlohmann::ordered_json& contents) {
+void add_tensors(const std::filesystem::path& path, const AddPart& add) {
   const SafetensorsFile file(path);
-  for (const auto& t : file.tensors())
-    contents.push_back({{"name", t.name}, {"type", t.dtype}, {"shape", fmt::format("{}", fmt::join(t.shape, " x "))}});
+  for (const auto& t : file.tensors()) add(t.name, t.dtype, fmt::format("{}", fmt::join(t.shape, " x ")));
 }
 
 std::string add_model(const std::filesystem::path& path, nlohmann::ordered_json& json) {
@@ -133,8 +135,7 @@ std::string add_model(const std::filesystem::path& path, nlohmann::ordered_json&
   return text;
 }
 
-std::string add_device_model(const std::filesystem::path& path, nlohmann::ordered_json& json,
-                             nlohmann::ordered_json& contents) {
+std::string add_device_model(const std::filesystem::path& path, nlohmann::ordered_json& json, const AddPart& add) {
   const DeviceModel model = load_device_model(path);  // validates everything
   json.update({{"classes", model.class_names().size()},
                {"seen_classes", seen_in(model.class_seen())},
@@ -143,8 +144,7 @@ std::string add_device_model(const std::filesystem::path& path, nlohmann::ordere
                {"gamma", model.gamma()},
                {"work_bytes", model.work_bytes()},
                {"multiply_adds", model.multiply_adds()}});
-  for (const auto& [name, type, shape] : model.sections())
-    contents.push_back({{"name", name}, {"type", type}, {"shape", shape}});
+  for (const auto& [name, type, shape] : model.sections()) add(name, type, shape);
   return add_source(model.source(), json) +
          fmt::format("{} classes ({} seen), {} features, {} attributes; {} multiply-adds, {} bytes of working memory\n",
                      model.class_names().size(), seen_in(model.class_seen()), model.dimensions(), model.attributes(),
@@ -155,40 +155,36 @@ Output file_info(const std::filesystem::path& path) {
   const auto bytes = InputFile(path).size();
   nlohmann::ordered_json json{{"file", path.string()}, {"bytes", bytes}};
   auto contents = nlohmann::ordered_json::array();
-  std::string details;
+  std::string text = fmt::format("{}: {}\n", path.string(), format_bytes(static_cast<double>(bytes))), details;
+  const AddPart add = [&](const std::string& name, const std::string& type, const std::string& shape) {
+    contents.push_back({{"name", name}, {"type", type}, {"shape", shape}});
+    text += fmt::format("  {:<24}{:<10}{}\n", name, type, shape);
+  };
   const std::string ending = path.extension().string();
   if (ending == ".mat") {
     const auto file = MatFile::open(path);
-    for (const auto& v : file->variables())
-      contents.push_back({{"name", v.name}, {"type", v.kind}, {"shape", fmt::format("{} x {}", v.rows, v.cols)}});
+    for (const auto& v : file->variables()) add(v.name, v.kind, fmt::format("{} x {}", v.rows, v.cols));
   } else if (ending == ".npy") {
-    contents.push_back(array_info({path, ""}));
+    add_array({path, ""}, add);
   } else if (ending == ".npz") {
-    for (const auto& member : npz_members(path)) contents.push_back(array_info({path, member}));
+    for (const auto& member : npz_members(path)) add_array({path, member}, add);
   } else if (ending == ".csv") {
     const CsvShape table = csv_shape(path);
-    contents.push_back({{"name", path.filename().string()},
-                        {"type", "table"},
-                        {"shape", fmt::format("{} x {}", table.rows, table.cols)}});
+    add(path.filename().string(), "table", fmt::format("{} x {}", table.rows, table.cols));
   } else if (ending == ".safetensors" && is_statistics_file(path)) {
     const Statistics statistics = load_statistics(path);  // validates everything
     json.update(statistics_info(statistics));
-    if (statistics.source()) details = "features by " + describe(*statistics.source()) + "\n";
-    details += statistics_text(json) + "\n";
-    add_tensors(path, contents);
+    details = add_source(statistics.source(), json) + statistics_text(json) + "\n";
+    add_tensors(path, add);
   } else if (ending == ".safetensors") {
     details = add_model(path, json);
-    add_tensors(path, contents);
+    add_tensors(path, add);
   } else if (ending == ".pnrt" || is_device_file(path)) {
-    details = add_device_model(path, json, contents);
+    details = add_device_model(path, json, add);
   } else {
     throw Error(
         BadInput{path.string(), "", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});
   }
-  std::string text = fmt::format("{}: {}\n", path.string(), format_bytes(static_cast<double>(bytes)));
-  for (const auto& item : contents)
-    text += fmt::format("  {:<24}{:<10}{}\n", item["name"].get<std::string>(), item["type"].get<std::string>(),
-                        item["shape"].get<std::string>());
   json["contents"] = std::move(contents);
   return {std::move(json), text + details};
 }

@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -115,7 +113,6 @@ OptionTable shown_options(const Command& command, const std::vector<std::string>
   const OptionFamily* family = &command.families.front();
   for (const auto& other : command.families)
     if (std::ranges::count(other.methods, method) > 0) family = &other;
-  const auto belongs = [](const OptionFamily& to, const Option& row) { return to.options.find(row.name) != nullptr; };
   OptionTable shown = command.options;
   for (const Option& row : command.options.options()) {
     Option& changed = shown.find_row(row.name);
@@ -124,7 +121,7 @@ OptionTable shown_options(const Command& command, const std::vector<std::string>
       changed.default_text = own->default_text;
       changed.advanced = own->advanced;
       changed.group = own->group;
-    } else if (std::ranges::any_of(command.families, [&](const auto& other) { return belongs(other, row); })) {
+    } else if (std::ranges::any_of(command.families, [&](const auto& other) { return other.options.find(row.name); })) {
       changed.group = "Other methods";
       changed.advanced = true;
     }

@@ -78,8 +78,7 @@ std::string svg_in(const std::string& dom, const std::string& id) {
 
 std::vector<std::string> parse_picture_formats(const std::string& text) {
   std::vector<std::string> formats;
-  std::istringstream list(text);
-  for (std::string name; std::getline(list, name, ',');) {
+  for (const auto& name : parts_of(text)) {
     refuse_if(name != "png" && name != "svg" && name != "pdf", "--pictures: expected png, svg or pdf, found '{}'",
               name);
     if (std::ranges::find(formats, name) == formats.end()) formats.push_back(name);
@@ -89,8 +88,7 @@ std::vector<std::string> parse_picture_formats(const std::string& text) {
 
 std::string find_browser() {
   const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
+  for (const auto& folder : parts_of(path == nullptr ? "/usr/bin" : path, ':'))
     for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
       if (std::string file = folder + "/" + name; ::access(file.c_str(), X_OK) == 0) return file;
   throw Error(BadInput{"--pictures", "", "an installed Chromium to draw with", "none",

@@ -9,7 +9,6 @@
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "images/features_of_image.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
@@ -79,10 +78,6 @@ std::string left_out_text(const ImageList& list) {
   return text;
 }
 
-std::string unreadable_text(std::size_t count) {
-  return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
-}
-
 std::vector<ListedImage> photos_of(const std::vector<std::string>& input, ProgressObserver* progress) {
   ImageList list = find_images(image_places(input, "--input"));
   std::string left_out = left_out_text(list);
@@ -101,7 +96,7 @@ PhotoRows::PhotoRows(std::vector<ListedImage> images, const std::optional<Featur
       pool_(pool),
       progress_(progress) {}
 
-void PhotoRows::skip(UnreadableImage image) {
+void PhotoRows::skip(SampleImage image) {
   const auto& skipped = unreadable_.emplace_back(std::move(image));
   if (unreadable_.size() <= kTold)
     report_message(progress_, fmt::format("{}: cannot be read, skipped: {}", escaped(skipped.image), skipped.problem));

@@ -16,16 +16,10 @@
 
 namespace parsnets::cli {
 
-/// A photograph that was read.
-struct ReadImage {
+/// A photograph that was read, or was skipped for a problem.
+struct SampleImage {
   std::size_t sample;  ///< its place among all images, unreadable ones included
-  std::string image;
-};
-
-/// An image that was skipped.
-struct UnreadableImage {
-  std::size_t sample;
-  std::string image, problem;
+  std::string image, problem = {};
 };
 
 /// --backbone, --force and --max-pixels, for commands that take features or photographs as --input.
@@ -45,9 +39,6 @@ std::vector<ListedImage> photos_of(const std::vector<std::string>& input, Progre
 /// What is left out of the folders, a line each with its end.
 std::string left_out_text(const ImageList& list);
 
-/// "3 images could not be read" and an end of line.
-std::string unreadable_text(std::size_t count);
-
 class PhotoRows {
  public:
   /// Refers to `pool` and `progress`. Opens the network that made the features of `trained`, as open_backbone_of().
@@ -61,9 +52,9 @@ class PhotoRows {
   /// no image can be read.
   MatrixView<const float> next(std::size_t count);
   /// The images of those rows.
-  std::span<const ReadImage> images() const { return read_; }
+  std::span<const SampleImage> images() const { return read_; }
   /// All so far.
-  std::span<const UnreadableImage> unreadable() const { return unreadable_; }
+  std::span<const SampleImage> unreadable() const { return unreadable_; }
 
   /// File name of the network.
   const std::string& network() const { return backbone_.source.backbone; }
@@ -71,7 +62,7 @@ class PhotoRows {
   double decoding_bytes() const { return backbone_.bytes; }
 
  private:
-  void skip(UnreadableImage image);
+  void skip(SampleImage image);
 
   std::vector<ListedImage> images_;
   OpenedBackbone backbone_;
@@ -80,8 +71,8 @@ class PhotoRows {
   ProgressObserver* progress_;
   std::size_t next_ = 0;
   Matrix<float> features_;
-  std::vector<ReadImage> read_;
-  std::vector<UnreadableImage> unreadable_;
+  std::vector<SampleImage> read_;
+  std::vector<SampleImage> unreadable_;
   std::optional<Error> first_error_;
 };
 

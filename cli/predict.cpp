@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <optional>
 
 #include "base/machine.hpp"
 #include "base/processes.hpp"
 #include "command.hpp"
+#include "device/device_recogniser.hpp"
 #include "eval/score_source.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "photo_rows.hpp"
 #include "prediction_writer.hpp"
-#include "recogniser.hpp"
 
 namespace parsnets::cli {
 
@@ -71,9 +73,122 @@ void check(const State& state, const Context& context) {
             state.standard_input() ? "standard input" : "photographs");
 }
 
+/// What was found for some samples, in their order.
+struct Predictions {
+  std::vector<RankedClass> classes;
+  std::vector<std::uint32_t> counts;     ///< classes of each sample
+  std::vector<Verdict> verdicts;         ///< of each, or none
+  std::vector<std::int32_t> runners_up;  ///< of each sample that is explained; the best class where there is no other
+  std::vector<Contribution> reasons;     ///< equally many of each such sample, largest first
+  std::vector<BesideAttributes> beside;  ///< of each such sample
+};
+
+Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool& pool) {
+  refuse_if(wanted.coverage.has_value(), "--coverage: expected a model file, found a device file");
+  refuse_if(wanted.reasons > 0, "--explain: expected a model file, found a device file");
+  const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
+  refuse_if(
+      wanted.reject && !model->rejects(),
+      "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
+  return recogniser_of(model, pool);
+}
+
+Recogniser open_model(const std::string& file, Wanted& wanted, ThreadPool& pool) {
+  const auto model = std::make_shared<const Model>(load_model(file));
+  refuse_if(wanted.reject && model->rejection.empty(),
+            "the model has no rejection; calibrate it with 'parsnets calibrate'");
+  refuse_if(wanted.coverage && model->sets.empty(),
+            "the model has no prediction sets; calibrate it with 'parsnets calibrate'");
+  refuse_if(wanted.reasons > 0 && model->direction != Direction::forward,
+            "--explain: expected a forward model, found a reverse one");
+  if (wanted.coverage) wanted.thresholds = model->sets.thresholds(*wanted.coverage, model->classes.seen);
+  return recogniser_of(model, pool);
+}
+
+void add_sets(const Recogniser& model, const Ranking& ranking, std::span<const float> thresholds,
+              MatrixView<const float> rows, ThreadPool& pool, Predictions& out) {
+  model.visit_scores(rows, [&](std::size_t, MatrixView<const float> scores) {
+    std::vector<std::vector<RankedClass>> sets(scores.rows());
+    pool.parallel_for(scores.rows(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t r = begin; r < end; ++r) sets[r] = ranking.set(scores.row(r), thresholds);
+    });
+    for (const auto& set : sets) {
+      out.counts.push_back(static_cast<std::uint32_t>(set.size()));
+      out.classes.insert(out.classes.end(), set.begin(), set.end());
+    }
+  });
+}
+
+/// The attributes that spoke most for the best class.
+void add_reasons(const Recogniser& model, MatrixView<const float> rows, std::size_t most, ThreadPool& pool,
+                 Predictions& out) {
+  out.runners_up.resize(rows.rows());
+  out.beside.resize(rows.rows());
+  std::vector<std::vector<Contribution>> reasons(rows.rows());
+  pool.parallel_for(rows.rows(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t r = begin; r < end; ++r) {
+      Explanation why = model.explain(rows.row(r), pool);
+      out.runners_up[r] = why.runner_up;
+      out.beside[r] = {why.calibration, why.examples};
+      auto& all = why.attributes;
+      std::ranges::stable_sort(all, std::greater{}, &Contribution::amount);
+      reasons[r].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size())));
+    }
+  });
+  for (const auto& own : reasons) out.reasons.insert(out.reasons.end(), own.begin(), own.end());
+}
+
+template <class T>
+std::vector<T> gathered(std::vector<T> own, Processes& processes) {
+  if (processes.size() == 1) return own;
+  const auto parts = processes.gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(T)});
+  std::vector<T> all;
+  for (const std::string& part : parts) {
+    const std::size_t before = all.size();
+    all.resize(before + part.size() / sizeof(T));
+    std::memcpy(all.data() + before, part.data(), part.size());
+  }
+  return all;
+}
+
+/// Of a model file or a device file, which is told by its content. Refers to `pool`. Throws bad_input, and usage for
+/// what the file cannot do.
+Recogniser open_recogniser(const std::string& file, Wanted& wanted, ThreadPool& pool) {
+  return is_device_file(file) ? open_device(file, wanted, pool) : open_model(file, wanted, pool);
+}
+
+/// `top` classes of each row, or prediction sets where these are wanted.
+Predictions predictions_of(const Recogniser& model, const Ranking& ranking, MatrixView<const float> rows,
+                           std::size_t top, const Wanted& wanted, ThreadPool& pool) {
+  Predictions out;
+  if (rows.rows() == 0) return out;
+  const bool sets = !wanted.thresholds.empty();
+  out.verdicts.resize(wanted.reject ? rows.rows() : 0);
+  if (wanted.reasons > 0) add_reasons(model, rows, wanted.reasons, pool, out);
+  if (sets) add_sets(model, ranking, wanted.thresholds, rows, pool, out);
+  if (sets && !wanted.reject) return out;
+  std::vector<RankedClass> best(rows.rows() * top);
+  model.rank(rows, ranking, best, out.verdicts);
+  if (sets) return out;
+  out.classes = std::move(best);
+  out.counts.assign(rows.rows(), static_cast<std::uint32_t>(top));
+  return out;
+}
+
+/// Those of all processes in the order of their shares, for the first process.
+Predictions gathered(Predictions own, Processes& processes) {
+  return {gathered(std::move(own.classes), processes),  gathered(std::move(own.counts), processes),
+          gathered(std::move(own.verdicts), processes), gathered(std::move(own.runners_up), processes),
+          gathered(std::move(own.reasons), processes),  gathered(std::move(own.beside), processes)};
+}
+
 PredictionFormat format_of(const State& state, bool json) {
   if (state.table) return PredictionFormat::table;
   return (state.out.empty() ? json : state.out.extension() == ".json") ? PredictionFormat::json : PredictionFormat::csv;
+}
+
+std::string unreadable_text(std::size_t count) {
+  return fmt::format("{} image{} could not be read\n", count, count == 1 ? "" : "s");
 }
 
 /// Samples, and what was found of them.
@@ -82,7 +197,7 @@ struct Counts {
 };
 
 /// The predictions of samples, of which `images` are the photographs if they are any.
-void write(const Predictions& found, const Recogniser& model, std::span<const ReadImage> images,
+void write(const Predictions& found, const Recogniser& model, std::span<const SampleImage> images,
            PredictionWriter& writer, Counts& counts) {
   std::span<const RankedClass> left(found.classes);
   const std::size_t samples = found.counts.size(), reasons = found.reasons.size() / samples;
@@ -156,7 +271,7 @@ Output run(State& state, Context& context) {
     input = feature_rows(state.input.front(), model.source, context.progress, state.backbone.memory_limit);
     if (!state.standard_input()) warn(context, source_doubt(model.source, std::filesystem::path(state.input.front())));
   }
-  const auto unreadable = [&] { return photographs ? photographs->unreadable() : std::span<const UnreadableImage>(); };
+  const auto unreadable = [&] { return photographs ? photographs->unreadable() : std::span<const SampleImage>(); };
   if (input.cols != model.dimensions)
     throw Error(BadInput{input.name, "features", fmt::format("{} per sample, as in training", model.dimensions),
                          fmt::format("{}", input.cols), "use the features that the model was trained on"});
@@ -194,7 +309,7 @@ Output run(State& state, Context& context) {
         const MatrixView<const float> part(rows.data() + (first + own.first) * rows.cols(), own.count, rows.cols());
         const Predictions found = gathered(predictions_of(model, ranking, part, top, wanted, pool), processes);
         if (!writer) continue;
-        write(found, model, photographs ? photographs->images().subspan(first, count) : std::span<const ReadImage>(),
+        write(found, model, photographs ? photographs->images().subspan(first, count) : std::span<const SampleImage>(),
               *writer, counts);
       }
       samples += rows.rows();

@@ -18,6 +18,18 @@ constexpr std::size_t kWidestClass = 40, kWidestSample = 60;  // of the columns 
 
 std::string percent(float confidence) { return fmt::format("{:.1f} %", 100 * confidence); }
 
+bool starts_character(char byte) { return (byte & 0xC0) != 0x80; }  // in UTF-8
+
+/// Characters, not bytes.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
+}
+
+/// With spaces behind it, up to `width` characters.
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, width_of(text)), ' ');
+}
+
 }  // namespace
 
 std::string attribute_name(const std::vector<std::string>& names, std::size_t a) {
@@ -155,7 +167,7 @@ bool PredictionWriter::break_off() {
   return true;
 }
 
-void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
+void PredictionWriter::finish(std::span<const SampleImage> unreadable) {
   if (format_ == PredictionFormat::json) {
     text_ += is_first_ ? "  ]" : "\n  ]";
     if (images_) {
@@ -168,20 +180,6 @@ void PredictionWriter::finish(std::span<const UnreadableImage> unreadable) {
   }
   flush();
   if (file_) file_->commit();
-}
-
-namespace {
-
-bool starts_character(char byte) { return (byte & 0xC0) != 0x80; }  // in UTF-8
-
-}  // namespace
-
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, width_of(text)), ' ');
 }
 
 std::string shortened(const std::string& text, std::size_t width) {

@@ -6,23 +6,30 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
+#include "eval/recogniser.hpp"
 #include "photo_rows.hpp"
-#include "recogniser.hpp"
 
 namespace parsnets::cli {
 
-// Columns of text in tables for people.
-
-/// Characters, not bytes.
-std::size_t width_of(std::string_view text);
-/// With spaces behind it, up to `width` characters.
-std::string padded(const std::string& text, std::size_t width);
-/// At most `width` characters; the last one of a longer text is "…".
+/// For tables: at most `width` characters; the last one of a longer text is "…".
 std::string shortened(const std::string& text, std::size_t width);
+
+/// What is asked beside the best classes.
+struct Wanted {
+  bool reject = false;             ///< a verdict on each sample
+  std::optional<double> coverage;  ///< prediction sets instead of the best classes
+  std::size_t reasons = 0;         ///< attributes that decided for the best class
+  /// Of each class, the confidence from which on it is in prediction sets; found by predict when it opens the model.
+  std::vector<float> thresholds = {};
+};
+
+/// What decided beside attributes, as in Explanation.
+struct BesideAttributes {
+  double calibration = 0, examples = 0;
+};
 
 enum class PredictionFormat { csv, json, table };
 
@@ -50,7 +57,7 @@ class PredictionWriter {
   /// Hands on what was added so far.
   void flush();
   /// After the last sample: the file replaces an earlier one.
-  void finish(std::span<const UnreadableImage> unreadable);
+  void finish(std::span<const SampleImage> unreadable);
   /// After a failure. Returns whether an object has been begun on standard output; it ends after its predictions then,
   /// without its brace.
   bool break_off();

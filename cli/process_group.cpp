@@ -8,7 +8,6 @@
 
 #include "command.hpp"
 #include "mpi_module.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
@@ -31,11 +30,9 @@ ProcessGroup::ProcessGroup() {
   if (!started_by_mpirun()) return;
   std::string problem;
   module_ = mpi_module(problem);
-  if (module_ == nullptr)
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("started by mpirun: expected the module {}, found {}; install libopenmpi-dev and build again",
-                    kMpiModule, problem.empty() ? "none" : problem));
+  refuse_if(module_ == nullptr,
+            "started by mpirun: expected the module {}, found {}; install libopenmpi-dev and build again", kMpiModule,
+            problem.empty() ? "none" : problem);
   processes_ = function_of<decltype(parsnets_mpi_start)>(module_, "parsnets_mpi_start")();
 }
 

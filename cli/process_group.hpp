@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "base/processes.hpp"

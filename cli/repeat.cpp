@@ -40,7 +40,7 @@ std::string tensor_difference(const SafetensorsFile& before, const SafetensorsFi
   return "";
 }
 
-std::string shortened(const nlohmann::json& value) {
+std::string excerpt_of(const nlohmann::json& value) {
   constexpr std::size_t kMost = 60;
   const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
@@ -54,14 +54,14 @@ std::string metadata_difference(const SafetensorsFile& before, const Safetensors
     const std::string& b = found->second;
     if (a == b) continue;
     if (!a.starts_with("{") || !b.starts_with("{"))
-      return fmt::format("metadata {}: {} before, {} now", key, shortened(a), shortened(b));
+      return fmt::format("metadata {}: {} before, {} now", key, excerpt_of(a), excerpt_of(b));
     const nlohmann::json x = parse_json(a, before.name()), y = parse_json(b, now.name());
     const auto changes = nlohmann::json::diff(x, y);
     if (changes.empty()) return fmt::format("metadata {}: the order of its fields", key);
     const nlohmann::json::json_pointer at(changes[0]["path"].get<std::string>());
     std::string path = at.to_string();
     std::ranges::replace(path, '/', '.');
-    const auto value = [&](const nlohmann::json& json) { return json.contains(at) ? shortened(json[at]) : "none"; };
+    const auto value = [&](const nlohmann::json& json) { return json.contains(at) ? excerpt_of(json[at]) : "none"; };
     return fmt::format("metadata {}{}: {} before, {} now", key, path, value(x), value(y));
   }
   for (const auto& [key, unused] : now.metadata())

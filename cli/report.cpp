@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "base/file.hpp"
 #include "command.hpp"
@@ -14,15 +12,13 @@
 #include "experiments/run_folder.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
 Command report_command() {
   struct State {
-    std::string runs, data;
+    std::string runs, data, pictures;
     std::filesystem::path out, rows;
-    std::string pictures;
     int points = 3000;
     std::uint64_t memory_limit = 0;
     LoadOptions load;
@@ -56,8 +52,7 @@ Command report_command() {
     }
     if (!state->rows.empty()) read_own_rows(state->rows);  // errors before long work
     std::vector<RunFolder> folders;
-    std::istringstream list(state->runs);
-    for (std::string folder; std::getline(list, folder, ',');) folders.push_back(read_run_folder(folder));
+    for (const auto& folder : parts_of(state->runs)) folders.push_back(read_run_folder(folder));
     for (auto& one : folders) {
       if (!state->data.empty()) one.data = state->data;
       if (context.is_given("features")) one.load.features = state->load.features;

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "command.hpp"
 #include "load_flags.hpp"
 #include "page_pictures.hpp"
@@ -31,14 +29,9 @@ std::string missing_text(const std::vector<MissingDataset>& missing) {
 
 /// Takes a word out of a list separated by commas; whether it was there.
 bool take_word(std::string& list, const std::string& word) {
-  std::string left;
-  bool found = false;
-  std::istringstream words(list);
-  for (std::string one; std::getline(words, one, ',');) {
-    found = found || one == word;
-    if (one != word) left += (left.empty() ? "" : ",") + one;
-  }
-  list = left;
+  auto words = parts_of(list);
+  const bool found = std::erase(words, word) > 0;
+  list = fmt::format("{}", fmt::join(words, ","));
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/options.hpp"
 #include "base/processes.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
 #include "load_flags.hpp"
@@ -28,15 +29,28 @@ const char* scaling_name(FeatureScaling scaling) {
 
 std::vector<std::string> files_in(const std::string& list, const std::string& option) {
   std::vector<std::string> files;
-  for (std::size_t start = 0; start <= list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    files.push_back(list.substr(start, end - start));
+  for (const auto file : split_at(list, ",")) {
+    files.emplace_back(file);
     refuse_if(files.back().empty(), "--{}: expected files separated by commas, found '{}'", option, list);
     refuse_if(std::ranges::count(files, files.back()) > 1, "--{}: expected each file only once, found '{}' twice",
               option, files.back());
-    start = end + 1;
   }
   return files;
+}
+
+/// The sum of the statistics of all processes, for the first one; the others get their own back. A collective call.
+Statistics sum_of_processes(Statistics own, Processes& processes) {
+  if (processes.size() == 1) return own;
+  // Kept samples and classes of other processes go with the sums: the file format has all of it.
+  const TemporaryFolder folder;
+  const auto file = folder / "statistics";
+  save_statistics(own, file);
+  const auto all = processes.gather(read_text_file(file));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    write_text_file(file, all[rank]);
+    own.merge(load_statistics(file));
+  }
+  return own;
 }
 
 }  // namespace
@@ -60,20 +74,6 @@ StatisticsInput read_statistics(const std::string& list, const std::string& opti
     }
   }
   return input;
-}
-
-Statistics sum_of_processes(Statistics own, Processes& processes) {
-  if (processes.size() == 1) return own;
-  // Kept samples and classes of other processes go with the sums: the file format has all of it.
-  const TemporaryFolder folder;
-  const auto file = folder / "statistics";
-  save_statistics(own, file);
-  const auto all = processes.gather(read_text_file(file));
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    write_text_file(file, all[rank]);
-    own.merge(load_statistics(file));
-  }
-  return own;
 }
 
 nlohmann::ordered_json statistics_info(const Statistics& statistics) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/processes.hpp"
 #include "features/statistics.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/train_record.hpp"
@@ -20,9 +19,6 @@ struct StatisticsInput {
 /// Adds up the files in a list separated by commas. Throws bad_input naming the file that is damaged or does not fit,
 /// usage for an empty list. `option`: the one that the list was given to.
 StatisticsInput read_statistics(const std::string& list, const std::string& option, ProgressObserver* progress);
-
-/// The sum of the statistics of all processes, for the first one; the others get their own back. A collective call.
-Statistics sum_of_processes(Statistics own, Processes& processes);
 
 nlohmann::ordered_json statistics_info(const Statistics& statistics);
 /// "7824 samples of 8 classes, …", from those facts.

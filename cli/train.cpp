@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -31,7 +30,7 @@ namespace {
 std::string command_line(const std::string& name, const OptionTable& options, const Context& context) {
   std::string text = "parsnets " + name;
   for (const auto& option : options.options()) {
-    if (std::ranges::find(context.given, option.name) == context.given.end()) continue;
+    if (!context.is_given(option.name)) continue;
     const nlohmann::json value = option.value();
     text += " --" + option.name;
     if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
@@ -99,8 +98,7 @@ void without_features(LoadOptions& load) { load.read_features = load.require_fea
 
 Command train_command() {
   struct State {
-    std::string data;
-    std::string stats;
+    std::string data, stats;
     std::filesystem::path out, run, like;
     LoadOptions load;
     TrainSettings train;
@@ -160,15 +158,10 @@ Command train_command() {
     const std::string out = state->out.string();
     if (context.processes.size() > 1) {
       refuse_if(!state->stats.empty() || !state->like.empty(), "--stats and --like run in one process");
+      const std::string kept = fmt::format(
+          "; what is finished is kept in {}.checkpoint.*, or where --checkpoint says: train again with --resume", out);
       const bool searches = train.search.kind != Search::none;
-      if (first)
-        end_when_terminated(fmt::format("parsnets: the job was ended{}\n",
-                                        searches ? ""
-                                                 : "; what is finished is kept in " + out +
-                                                       ".checkpoint.*, or where "
-                                                       "--checkpoint says: train again with --resume"));
-      else
-        end_when_terminated("");
+      end_when_terminated(first ? fmt::format("parsnets: the job was ended{}\n", searches ? "" : kept) : "");
     }
     if (train.run.checkpoint.empty() && (context.processes.size() > 1 || train.run.resume))
       train.run.checkpoint = out + ".checkpoint";

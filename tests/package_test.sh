@@ -15,8 +15,6 @@ test "$(PKG_CONFIG_PATH=$libdir pkg-config --modversion parsnets)" = "$("$work/p
 test -s "$work/prefix/share/man/man1/parsnets.1"
 cc -std=c99 -Wall -Wextra -Werror -c "$work/prefix/share/parsnets/runtime/parsnets_rt.c" -o "$work/runtime.o"
 test -s "$work/prefix/share/bash-completion/completions/parsnets"
-test -s "$work/prefix/share/zsh/site-functions/_parsnets"
-test -s "$work/prefix/share/fish/vendor_completions.d/parsnets.fish"
 "$source/tests/run_path_test.sh" "$work/prefix"
 # An installed tool finds its modules.
 if [ -f "$build/parsnets-backbones.so" ]; then

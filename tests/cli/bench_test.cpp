@@ -6,55 +6,48 @@
 
 namespace parsnets::test {
 
-namespace {
+class CliBench : public testing::Test {
+ protected:
+  Words bench(const std::string& methods, const Words& more = {}) const {
+    return Words{"bench", "--data", kDemo, "--methods", methods, "--out", out.string(), "--quiet"} + more;
+  }
 
-Words bench(const std::string& methods, const fs::path& out, const Words& more = {}) {
-  return Words{"bench", "--data", kDemo, "--methods", methods, "--out", out.string(), "--quiet"} + more;
-}
+  const TempDir dir;
+  const fs::path out = dir / "runs.json";
+};
 
-}  // namespace
-
-TEST(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
-  TempDir dir;
+TEST_F(CliBench, OwnRowsFollowTheMeasuredOnesAndAreMarked) {
   const std::string rows = dir.file("rows.csv");
   write_text_file(rows, "method,data,ZSL,source\nmy|ne,demo,99.5,thesis\nother,elsewhere,1,\n");
   const Words command{"bench", "--data", kDemo, "--methods", "ridge", "--rows", rows, "--quiet"};
   const auto text = run_ok(command);
   EXPECT_TRUE(has(text.out, "| *my/ne* (thesis; own row, not measured here) | 99.5 | - |"));
   EXPECT_FALSE(has(text.out, "*other*"));
-  auto as_json = command;
-  as_json.push_back("--json");
-  const auto json = run_cli(as_json).json();
+  const auto json = run_json(command);
   ASSERT_EQ(json["reference"].size(), 1u);
-  EXPECT_EQ(json["reference"][0]["own"], true);
-  EXPECT_EQ(json["reference"][0]["measured"], false);
+  EXPECT_TRUE(has_members(json["reference"][0], {{"own", true}, {"measured", false}}));
 }
 
-TEST(CliBench, PublishedRowsKeepFeaturesAndSource) {
+TEST_F(CliBench, PublishedRowsKeepFeaturesAndSource) {
   const auto json = run_json({"bench", "--reference"});
   EXPECT_GE(json["CUB"].size(), 20u);
   for (const auto& row : json["CUB"]) {
     EXPECT_FALSE(row["features"].get<std::string>().empty());
     EXPECT_FALSE(row["source"].get<std::string>().empty());
   }
-  TempDir dir;
   const std::string rows = dir.file("rows.json");
   write_text_file(rows, R"([{"method":"mine","data":"mnist","ZSL":12.5},{"method":"mine","data":"cub","ZSL":60}])");
-  const auto own = run_ok({"bench", "--reference", "--rows", rows});
-  EXPECT_TRUE(has(own.out, "own row, not measured here"));
+  EXPECT_TRUE(has(run_ok({"bench", "--reference", "--rows", rows}).out, "own row, not measured here"));
   const auto all = run_json({"bench", "--reference", "--rows", rows});
   EXPECT_EQ(all["CUB"].size(), json["CUB"].size() + 1);
   EXPECT_EQ(all["CUB"].back()["own"], true);
   EXPECT_EQ(all["mnist"].size(), 1u);
 }
 
-TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
-  TempDir dir;
-  const auto out = dir / "runs.json";
-  const auto result = run_error(bench("ridge,scln:networks=16:active=17,eszsl", out), 1, "1 of 3 methods failed");
-  EXPECT_TRUE(has(result.out, "| ridge |"));
-  EXPECT_TRUE(has(result.out, "| scln:networks=16:active=17 (failed: "));
-  EXPECT_TRUE(has(result.out, "| eszsl |"));
+TEST_F(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
+  const auto result = run_error(bench("ridge,scln:networks=16:active=17,eszsl"), 1, "1 of 3 methods failed");
+  for (const char* row : {"| ridge |", "| scln:networks=16:active=17 (failed: ", "| eszsl |"})
+    EXPECT_TRUE(has(result.out, row));
   const auto methods = json_in(out)["methods"];
   ASSERT_EQ(methods.size(), 3u);
   EXPECT_TRUE(has(methods[1]["error"].get<std::string>(), "active")) << methods[1]["error"];
@@ -65,18 +58,16 @@ TEST(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
   }
 }
 
-TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
-  TempDir dir;
-  const auto out = dir / "runs.json";
+TEST_F(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
   const std::string endless =
       "scln:networks=100:encoding=100:active=50:c=1000:fit=svr:tolerance=1e-9:max-passes=10000000";
-  EXPECT_EQ(interrupted_after_a_file(bench("ridge," + endless, out), dir.path()), 130);
+  EXPECT_EQ(interrupted_after_a_file(bench("ridge," + endless), dir.path()), 130);
   const auto kept = json_in(out);
   ASSERT_EQ(kept["methods"][0]["runs"].size(), 1u);
   EXPECT_EQ(kept["methods"][0]["method"], "ridge");
   for (const auto& entry : fs::directory_iterator(dir.path())) EXPECT_EQ(entry.path(), out);
 
-  run_ok(bench("ridge,eszsl", out, {"--resume", "--seeds", "2"}));
+  run_ok(bench("ridge,eszsl", {"--resume", "--seeds", "2"}));
   const auto methods = json_in(out)["methods"];
   ASSERT_EQ(methods.size(), 2u);
   ASSERT_EQ(methods[0]["runs"].size(), 2u);
@@ -85,20 +76,16 @@ TEST(CliBench, AnInterruptKeepsWhatIsFinishedAndResumeTakesItOver) {
   EXPECT_EQ(methods[1]["runs"].size(), 2u);
 }
 
-TEST(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
-  TempDir dir;
-  const auto out = dir / "runs.json";
-  run_ok(bench("ridge", out));
+TEST_F(CliBench, ResumeComputesAnewWhatWasAskedDifferently) {
+  run_ok(bench("ridge"));
   const auto before = json_in(out)["methods"][0]["runs"][0];
-  run_ok(bench("ridge", out, {"--resume", "--lambda", "7"}));
+  run_ok(bench("ridge", {"--resume", "--lambda", "7"}));
   EXPECT_EQ(json_in(out)["methods"][0]["runs"][0]["options"]["lambda"], 7);
   EXPECT_EQ(json_in(out)["methods"][1]["runs"][0], before) << "other rows stay";
 }
 
-TEST(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
-  TempDir dir;
-  const auto out = dir / "runs.json";
-  const auto result = run_ok(bench("ridge,eszsl,ridge:lambda=1", out, {"--seeds", "2", "--lambda", "1"}));
+TEST_F(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
+  const auto result = run_ok(bench("ridge,eszsl,ridge:lambda=1", {"--seeds", "2", "--lambda", "1"}));
   const auto methods = json_in(out)["methods"];
   const auto &ridge = methods[0], &eszsl = methods[1], &same = methods[2];
   EXPECT_FALSE(ridge.contains("versus"));
@@ -118,17 +105,15 @@ TEST(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
   EXPECT_TRUE(has(result.out, "difference from ridge"));
 }
 
-TEST(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) {
-  TempDir dir;
-  const auto out = dir / "runs.json";
-  run_ok(bench("ridge", out));
+TEST_F(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) {
+  run_ok(bench("ridge"));
   auto file = nlohmann::ordered_json::parse(read_text_file(out));  // the order of options tells rows apart
   auto& row = file["methods"][0];
   row.erase("intervals");
   for (const char* key : {"correct", "intervals"}) row["runs"][0].erase(key);
   const nlohmann::json old_run = row["runs"][0];
   write_text_file(out, file.dump());
-  const auto result = run_ok(bench("ridge,eszsl", out, {"--resume"}));
+  const auto result = run_ok(bench("ridge,eszsl", {"--resume"}));
   const auto methods = json_in(out)["methods"];
   EXPECT_EQ(methods[0]["runs"][0], old_run);
   EXPECT_FALSE(methods[0].contains("intervals"));
@@ -137,17 +122,15 @@ TEST(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) 
   EXPECT_FALSE(has(result.out, "difference from"));
 }
 
-TEST(CliBench, ResumeRefusesAFileOfOtherData) {
-  TempDir dir;
-  const auto out = dir / "runs.json";
+TEST_F(CliBench, ResumeRefusesAFileOfOtherData) {
   run_error({"bench", "--data", kDemo, "--resume"}, 2);  // without --out
   write_text_file(out, "{\"methods\": 3}\n");
-  run_error(bench("ridge", out, {"--resume"}), 3);
-  run_ok(bench("ridge", out));
+  run_error(bench("ridge", {"--resume"}), 3);
+  run_ok(bench("ridge"));
   auto other = json_in(out);
   other["checksum"] = "00000000";
   write_text_file(out, other.dump());
-  run_error(bench("ridge", out, {"--resume"}), 3, "checksum");
+  run_error(bench("ridge", {"--resume"}), 3, "checksum");
 }
 
 }  // namespace parsnets::test

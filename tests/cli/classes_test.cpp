@@ -14,10 +14,7 @@ namespace parsnets::test {
 
 namespace {
 
-std::string demo_model_in(const TempDir& dir) {
-  const std::string model = train_demo(dir.file("m.safetensors"), {"--method", "ridge"});
-  return model;
-}
+std::string demo_model_in(const TempDir& dir) { return train_demo(dir.file("m.safetensors"), kRidge); }
 
 /// A table that gives class `name` the attributes of the demo set's first class.
 void write_class_table(const fs::path& file, const std::string& name) {
@@ -69,16 +66,14 @@ TEST(CliClasses, NoClassIsCalledUnknown) {
 
 TEST(CliClasses, MistypedClassesGetASuggestion) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors"), examples = dir.file("x.csv"), labels = dir.file("y.csv");
-  train_demo(model);
+  const std::string examples = dir.file("x.csv"), labels = dir.file("y.csv");
   const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
   write_csv(examples, MatrixView<const float>(features.data(), 2, features.cols()));
   write_text_file(labels, "otter\nottter\n");
   write_class_table(dir / "t.csv", "otter");
   const std::string table = dir.file("t.csv");
-  const auto says = [&](Words words, const std::string& part) {
-    words.insert(words.end(), {"--model", model});
-    run_error(words, 3, part);
+  const auto says = [&](const Words& words, const std::string& part) {
+    run_error(words + Words{"--model", model_of_demo()}, 3, part);
   };
   says({"classes", "teach", "dere", "--input", examples},
        "none of that name; check the names of the model's classes; did you mean 'deer'?");
@@ -101,8 +96,7 @@ TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
   text.resize(header_end);
   for (int c = 0; c < 100'000; ++c) text += "new" + std::to_string(c) + values;
   write_text_file(table, text);
-  const auto result = run_ok({"classes", "add", "--model", model, "--attributes", table, "--json"});
-  EXPECT_EQ(result.json()["classes"], 100'010);
+  EXPECT_EQ(run_json({"classes", "add", "--model", model, "--attributes", table})["classes"], 100'010);
 }
 
 }  // namespace parsnets::test

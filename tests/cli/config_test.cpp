@@ -15,10 +15,9 @@ namespace {
 /// Prints the config of a command, reads it back and prints it again; returns the file with it.
 std::string round_trip(const TempDir& dir, const Words& command, const Words& options) {
   const std::string file = dir.file("config");
-  const auto printed = run_ok(command + options + Words{"--print-config"});
-  write_text_file(file, printed.out);
-  const auto again = run_ok(command + Words{"--config", file, "--print-config"});
-  EXPECT_EQ(again.out, printed.out);
+  const std::string printed = run_ok(command + options + Words{"--print-config"}).out;
+  write_text_file(file, printed);
+  EXPECT_EQ(run_ok(command + Words{"--config", file, "--print-config"}).out, printed);
   return file;
 }
 

@@ -15,30 +15,22 @@ TEST(CliData, InspectReportsCubAsItIs) {
   const auto folder = shared_data("CUB");
   if (!folder) GTEST_SKIP() << kNoSharedData;
   const auto json = run_json({"data", "inspect", *folder, "--features", "res50"});
-  EXPECT_EQ(json["samples"], 11788);
-  EXPECT_EQ(json["dimensions"], 2048);
-  EXPECT_EQ(json["attributes"], 312);
-  EXPECT_EQ(json["seen_classes"], 150);
-  EXPECT_EQ(json["unseen_classes"], 50);
-  const auto& split = json["split"];
-  EXPECT_EQ(split["lists"]["trainval"]["samples"], 7057);
-  EXPECT_EQ(split["lists"]["test_seen"]["samples"], 1764);
-  EXPECT_EQ(split["lists"]["test_unseen"]["samples"], 2967);
-  EXPECT_EQ(split["lists"]["trainval"]["crc32"], "3010ffca");
-  EXPECT_EQ(split["test_seen_in_train_loc"], 1173);
-  EXPECT_EQ(split["test_seen_in_val_loc"], 591);
-  EXPECT_EQ(json["known_as"], "CUB");
+  EXPECT_TRUE(has_members(json, nlohmann::json::parse(R"({
+    "known_as": "CUB", "samples": 11788, "dimensions": 2048, "attributes": 312, "seen_classes": 150,
+    "unseen_classes": 50, "split": {"test_seen_in_train_loc": 1173, "test_seen_in_val_loc": 591, "lists": {
+      "trainval": {"samples": 7057, "crc32": "3010ffca"}, "test_seen": {"samples": 1764},
+      "test_unseen": {"samples": 2967}}}})")));
 }
 
 TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
   const auto folder = shared_data("AWA1-handmade");
   if (!folder) GTEST_SKIP() << kNoSharedData;
   const auto json = run_json({"data", "inspect", *folder});
-  EXPECT_EQ(json["samples"], 30475);
-  EXPECT_EQ(json["dimensions"], 1024);
-  EXPECT_EQ(json["seen_classes"], 40);
-  EXPECT_EQ(json["unseen_classes"], 10);
-  EXPECT_EQ(json["missing_attribute_values"], 4);
+  EXPECT_TRUE(has_members(json, {{"samples", 30475},
+                                 {"dimensions", 1024},
+                                 {"seen_classes", 40},
+                                 {"unseen_classes", 10},
+                                 {"missing_attribute_values", 4}}));
 }
 
 TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
@@ -100,11 +92,10 @@ TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
 
 TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
   TempDir dir;
-  const std::string demo = kDemo;
-  auto lists = run_json({"data", "inspect", demo})["split"]["lists"];
+  auto lists = run_json({"data", "inspect", kDemo})["split"]["lists"];
   for (const std::string format : {"mat5", "mat73", "npz", "csv"}) {
     const std::string from = dir.file(format), out = dir.file("out");
-    save_as(load_dataset(demo), from, format);
+    save_as(load_dataset(kDemo), from, format);
     run_ok({"data", "convert", from, out});
     auto converted = run_json({"data", "inspect", out});
     for (const char* name : {"trainval", "test_seen", "test_unseen", "train", "val"})

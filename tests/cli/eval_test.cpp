@@ -53,16 +53,14 @@ TEST(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault
   ASSERT_EQ(train_ridge(mat.folder, model, {"--semantics", "sent"}).exit_code, 0);
   const auto refused = run_error({"eval", "--model", model, "--data", mat.folder, "--semantics", "att"}, 3);
   EXPECT_TRUE(has(refused.err, "'sent'") && has(refused.err, "'att'")) << refused.err;
-  const auto own = run_ok({"eval", "--model", model, "--data", mat.folder, "--json"});
-  EXPECT_EQ(own.json()["semantics"], "sent");
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder})["semantics"], "sent");
 }
 
 TEST(CliEval, TheNameOfTheSemanticsIsTheModelsAlsoAfterConversion) {
   const MatFolder mat;
   const std::string model = mat.file("m.safetensors");
   ASSERT_EQ(train_ridge(mat.folder, model).exit_code, 0);
-  const auto result = run_ok({"eval", "--model", model, "--data", kDemo, "--json"});
-  EXPECT_EQ(result.json()["semantics"], "att");
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["semantics"], "att");
 }
 
 TEST(CliEval, SemanticsThatAPlainFolderDoesNotHaveAreRefused) {
@@ -80,10 +78,10 @@ TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
   EXPECT_TRUE(has(made.out, "--split " + split));
   const auto trained = expect_ok(train_ridge(mat.folder, model, {"--split", split}));
   EXPECT_EQ(trained.json()["record"]["data"]["split"]["file"], "my.json");
-  const auto figures = run_ok({"eval", "--model", model, "--data", mat.folder, "--split", split, "--json"});
-  EXPECT_EQ(figures.json()["split"], "my.json");
-  EXPECT_EQ(figures.json()["per_class"]["zsl"].size(), 3u);
-  EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder}), figures.json());
+  const auto figures = run_json({"eval", "--model", model, "--data", mat.folder, "--split", split});
+  EXPECT_EQ(figures["split"], "my.json");
+  EXPECT_EQ(figures["per_class"]["zsl"].size(), 3u);
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder}), figures);
   run_error({"eval", "--model", model, "--data", mat.folder, "--split", mat.folder + "/att_splits.mat"},
             3);  // deer was trained on
 }
@@ -93,8 +91,7 @@ TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
   const std::string numbers = mat.file("numbers.json"), other = mat.file("other");
   write_text_file(numbers, R"({"unseen_classes": [0, 1, 2, 3]})");
   const auto inspect = [&](const std::string& split) {
-    const auto result = run_ok({"data", "inspect", mat.folder, "--split", split, "--json"});
-    return result.json();
+    return run_json({"data", "inspect", mat.folder, "--split", split});
   };
   EXPECT_EQ(inspect(numbers)["unseen_classes"], 4);
   LoadOptions load;
@@ -109,8 +106,7 @@ TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
 
 TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors");
-  ASSERT_EQ(train_ridge(kDemo, model).exit_code, 0);
+  const std::string& model = model_of_demo(kRidge);
   const std::string tested = dir.file("tested"), trained = dir.file("trained"), late = dir.file("late");
   write_demo_with_nan(tested, 3);
   write_demo_with_nan(trained, 0);
@@ -122,15 +118,12 @@ TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   expect_row(run_cli({"eval", "--model", model, "--data", tested}), tested, "row 3, column 5");
   expect_row(run_cli({"predict", "--model", model, "--input", late + "/features.npy", "--batch", "64"}), late,
              "row 1000, column 5");
-  expect_row(train_ridge(trained, model), trained, "row 0, column 5");
+  expect_row(train_ridge(trained, dir.file("m.safetensors")), trained, "row 0, column 5");
 }
 
 TEST(CliEval, FiguresHaveIntervals) {
-  TempDir dir;
-  const std::string model = dir.file("m.safetensors");
-  ASSERT_EQ(train_ridge(kDemo, model).exit_code, 0);
-  const auto result = run_ok({"eval", "--model", model, "--data", kDemo, "--json"});
-  const auto json = result.json();
+  const std::string& model = model_of_demo(kRidge);
+  const auto json = run_json({"eval", "--model", model, "--data", kDemo});
   const std::pair<const char*, double> figures[] = {{"zsl", json["zsl"]["top1_per_class"].get<double>()},
                                                     {"u", json["gzsl"]["u"].get<double>()},
                                                     {"s", json["gzsl"]["s"].get<double>()},
@@ -149,9 +142,7 @@ TEST(CliEval, FiguresHaveIntervals) {
 
 TEST(CliEval, TransductiveFiguresStandApart) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors"), out = dir.file("t.json");
-  train_demo(model);
-  const std::string bytes = read_text_file(model);
+  const std::string &model = model_of_demo(), out = dir.file("t.json"), bytes = read_text_file(model);
   for (const std::string protocol : {"unseen", "mixed"}) {
     const auto text = run_ok({"eval", "--model", model, "--data", kDemo, "--transductive", protocol, "--out", out});
     EXPECT_TRUE(has(text.out, "transductive (" + protocol + ") ZSL"));
@@ -168,21 +159,18 @@ TEST(CliEval, TransductiveFiguresStandApart) {
 }
 
 TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
-  TempDir dir;
-  const std::string model = train_demo(dir.file("m.safetensors"));
-  const auto run = [&](const std::string& counts, Words more = {}) {
-    return run_cli(Words{"eval", "--model", model, "--data", kDemo, "--few-shot", counts} + more);
+  const auto run = [](const std::string& counts, Words more = {}) {
+    return run_cli(Words{"eval", "--model", model_of_demo(), "--data", kDemo, "--few-shot", counts} + more);
   };
   const auto json = run("2,1", {"--json"}).json();
   EXPECT_FALSE(json.contains("zsl"));
-  ASSERT_EQ(json["few_shot"]["rows"].size(), 2u);
-  EXPECT_EQ(json["few_shot"]["rows"][0]["examples"], 1);
-  EXPECT_GT(json["few_shot"]["rows"][1]["taught"]["mean"], 0);
-  EXPECT_GT(json["few_shot"]["rows"][1]["examples_alone"]["mean"], 0);
+  const auto& rows = json["few_shot"]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["examples"], 1);
+  for (const char* figure : {"taught", "examples_alone"}) EXPECT_GT(rows[1][figure]["mean"], 0) << figure;
   EXPECT_EQ(json["few_shot"]["draws"], 20);
   EXPECT_TRUE(has(run("1").out, "examples alone"));
-  EXPECT_EQ(run("1,0").exit_code, 2);
-  EXPECT_EQ(run("many").exit_code, 2);
+  for (const char* counts : {"1,0", "many"}) EXPECT_EQ(run(counts).exit_code, 2) << counts;
   EXPECT_EQ(run("1", {"--transductive", "mixed"}).exit_code, 2);
   EXPECT_EQ(run("1", {"--per-class"}).exit_code, 2);
   EXPECT_EQ(run("100000").exit_code, 3) << "more than there are samples";
@@ -190,11 +178,8 @@ TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
 
 TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
   TempDir dir;
-  const std::string ridge = dir.file("ridge.safetensors"), model = dir.file("m.safetensors"),
-                    device = dir.file("m.pnrt");
-  ASSERT_EQ(train_ridge(kDemo, ridge).exit_code, 0);
-  train_demo(model);
-  run_ok({"export", "--model", model, "--out", device, "--quiet"});
+  const std::string &ridge = model_of_demo(kRidge), device = dir.file("m.pnrt");
+  run_ok({"export", "--model", model_of_demo(), "--out", device, "--quiet"});
   for (const auto& file : {ridge, device})
     for (const auto& [option, value] : {std::pair{"--transductive", "mixed"}, std::pair{"--few-shot", "1"}})
       run_error({"eval", "--model", file, "--data", kDemo, option, value}, 2,
@@ -203,10 +188,8 @@ TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
 
 TEST(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors"), open = dir.file("open.safetensors");
-  ASSERT_EQ(train_ridge(kDemo, model).exit_code, 0);
-  const Words words{"eval", "--data", kDemo, "--model"};
-  const auto evaluated = [&words](Words more) { return run_cli(words + more); };
+  const std::string &model = model_of_demo(kRidge), open = dir.file("open.safetensors");
+  const auto evaluated = [](const Words& more) { return run_cli(Words{"eval", "--data", kDemo, "--model"} + more); };
   const auto plain = evaluated({model, "--json"}).json();
   EXPECT_FALSE(plain.contains("sets"));
   double gaps = 0, samples = 0;

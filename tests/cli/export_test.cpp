@@ -9,14 +9,7 @@ namespace parsnets::test {
 namespace {
 
 /// A model with gates trained on the demo set, made once.
-const std::string& exported_model() {
-  static TempDir dir;
-  static const std::string file = dir.file("demo.safetensors");
-  if (!fs::exists(file))
-    run_ok(
-        {"train", "--data", kDemo, "--out", file, "--networks", "32", "--encoding", "48", "--active", "6", "--quiet"});
-  return file;
-}
+const std::string& exported_model() { return model_of_demo({"--networks", "32", "--encoding", "48", "--active", "6"}); }
 
 }  // namespace
 
@@ -25,9 +18,7 @@ TEST(CliExport, WritesADeviceFileThatScoresLikeTheModel) {
   const std::string file = dir.file("sub/demo.pnrt");
   const auto json = run_json(
       {"export", "--model", exported_model(), "--data", kDemo, "--out", file, "--rank", "16", "--max-drop", "2"});
-  EXPECT_EQ(json["precision"], "int8");
-  EXPECT_EQ(json["rank"], 16);
-  EXPECT_EQ(json["bytes"], fs::file_size(file));
+  EXPECT_TRUE(has_members(json, {{"precision", "int8"}, {"rank", 16}, {"bytes", fs::file_size(file)}}));
   EXPECT_GT(json["validation"]["before"]["zsl"].get<double>(), 85);
   EXPECT_LT(json["work_bytes"].get<int>(), 65536);
   const auto model = run_json({"eval", "--model", exported_model(), "--data", kDemo}),
@@ -52,8 +43,7 @@ TEST(CliExport, ChoosesUnderABoundAndRefusesALargeDropWithoutTouchingTheFile) {
 
 TEST(CliExport, SaysWhenTheAccuracyWasNotMeasured) {
   TempDir dir;
-  const auto result = run_ok({"export", "--model", exported_model(), "--c-header", dir.file("m.h")});
-  EXPECT_TRUE(has(result.out, "not measured"));
+  EXPECT_TRUE(has(run_ok({"export", "--model", exported_model(), "--c-header", dir.file("m.h")}).out, "not measured"));
   EXPECT_TRUE(fs::exists(dir / "m.h"));
 }
 
@@ -70,10 +60,8 @@ TEST(CliExport, BadInputGetsOneClearError) {
   run_ok({"export", "--model", exported_model(), "--out", out});
   run_ok({"predict", "--model", out, "--input", kDemo + "/features.npy"});
   fs::resize_file(out, 3000);
-  for (const auto& line :
-       {Words{"eval", "--model", out, "--data", kDemo}, Words{"export", "--model", out, "--bench"}}) {
-    run_error(line, 3, "x.pnrt");
-  }
+  run_error({"eval", "--model", out, "--data", kDemo}, 3, "x.pnrt");
+  run_error({"export", "--model", out, "--bench"}, 3, "x.pnrt");
 }
 
 TEST(CliExport, BenchReportsTimesMemoryOperationsAndAChecksum) {
@@ -94,8 +82,7 @@ TEST(CliExport, BenchReportsTimesMemoryOperationsAndAChecksum) {
   EXPECT_EQ(exported["outputs_crc32"], rounded["outputs_crc32"]);
   EXPECT_NE(rounded["outputs_crc32"], whole["outputs_crc32"]);
   EXPECT_NE(rounded["outputs_crc32"], input["outputs_crc32"]);
-  const auto table = run_ok({"export", "--model", a, "--bench"});
-  EXPECT_TRUE(has(table.out, "| median us |"));
+  EXPECT_TRUE(has(run_ok({"export", "--model", a, "--bench"}).out, "| median us |"));
   run_error({"export", "--model", a, "--bench", "--out", b}, 2);  // a device file already
   run_error({"export", "--model", exported_model(), "--out", b, "--input", "x.npy"}, 2);
 }

@@ -43,63 +43,47 @@ const Folders& folders() {
   return made;
 }
 
+/// Commands that read features for a model; the file or folder, which is to be added, ends with the second text.
+std::vector<std::pair<Words, std::string>> commands_of(const std::string& model) {
+  const auto& dir = folders().dir;
+  const std::string changed = dir.file("changed.safetensors"), table = dir.file("p.csv");
+  return {{{"predict", "--model", model, "--out", table, "--input"}, "/features.npy"},
+          {{"predict", "--model", model, "--out", table, "--input"}, "/rows/some.csv"},
+          {{"explain", "--model", model, "--input"}, "/features.npy"},
+          {{"adapt", "--model", model, "--out", changed, "--input"}, ""},
+          {{"classes", "teach", "deer", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
+          {{"classes", "add", "--classes", "new", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
+          {{"calibrate", "--model", model, "--out", changed, "--folds", "2", "--data"}, ""},
+          {{"export", "--model", model, "--out", dir.file("again.pnrt"), "--data"}, ""},
+          {{"eval", "--model", model, "--data"}, ""}};
+}
+
 }  // namespace
 
 TEST(CliFeatureSource, FeaturesOfAnotherBackboneAreRefusedByEveryCommand) {
   const auto& f = folders();
-  const std::string changed = f.dir.file("changed.safetensors");
-  // The last word is the file or folder.
-  const std::vector<std::pair<Words, std::string>> commands{
-      {{"predict", "--model", f.model, "--top", "1", "--input"}, "/features.npy"},
-      {{"predict", "--model", f.model, "--top", "1", "--input"}, "/rows/some.csv"},
-      {{"explain", "--model", f.model, "--input"}, "/features.npy"},
-      {{"adapt", "--model", f.model, "--out", changed, "--input"}, ""},
-      {{"classes", "teach", "deer", "--model", f.model, "--out", changed, "--input"}, "/rows/some.csv"},
-      {{"classes", "add", "--classes", "new", "--model", f.model, "--out", changed, "--input"}, "/rows/some.csv"},
-      {{"calibrate", "--model", f.model, "--out", changed, "--folds", "2", "--data"}, ""},
-      {{"export", "--model", f.model, "--out", f.dir.file("again.pnrt"), "--data"}, ""},
-      {{"eval", "--model", f.model, "--data"}, ""},
-      {{"predict", "--model", f.device, "--top", "1", "--input"}, "/features.npy"},
-      {{"predict", "--model", f.device, "--top", "1", "--input"}, "/rows/some.csv"},
-      {{"eval", "--model", f.device, "--data"}, ""},
-      {{"export", "--model", f.device, "--bench", "--input"}, "/features.npy"}};
+  auto commands = commands_of(f.model);
+  commands.insert(commands.end(), {{{"predict", "--model", f.device, "--top", "1", "--input"}, "/features.npy"},
+                                   {{"predict", "--model", f.device, "--top", "1", "--input"}, "/rows/some.csv"},
+                                   {{"eval", "--model", f.device, "--data"}, ""},
+                                   {{"export", "--model", f.device, "--bench", "--input"}, "/features.npy"}});
   for (const auto& [words, file] : commands) {
-    auto own = words, other = words;
-    own.push_back(f.a + file);
-    other.push_back(f.b + file);
-    const auto good = run_cli(own), bad = run_cli(other);
-    EXPECT_EQ(good.exit_code, 0) << words[0] << ": " << good.err;
-    EXPECT_EQ(bad.exit_code, 3) << words[0];
-    EXPECT_TRUE(has(bad.err, "expected features of the backbone of training, net.onnx (sha256 aaaaaaaaaaaa)"))
-        << words[0] << ": ";
+    run_ok(words + Words{f.a + file});
+    const auto bad = run_error(words + Words{f.b + file}, 3,
+                               "expected features of the backbone of training, net.onnx (sha256 aaaaaaaaaaaa)");
     EXPECT_TRUE(has(bad.err, "found net.onnx (sha256 bbbbbbbbbbbb)"));
   }
 }
 
 TEST(CliFeatureSource, AWarningIsGivenWhereOnlyOneSideKnowsItsBackbone) {
   const auto& f = folders();
-  const std::string plain = f.dir.file("plain"), changed = f.dir.file("warned.safetensors"),
-                    unaware = f.dir.file("unaware.safetensors");
+  const std::string plain = f.dir.file("plain"), unaware = f.dir.file("unaware.safetensors");
   fs::copy(f.a, plain, kRecursive);
   fs::remove(plain + "/extraction.json");
   fs::remove(plain + "/rows/extraction.json");
   run_ok({"train", "--data", plain, "--out", unaware, "--quiet"});
-  // The last word is the file or folder.
-  const auto commands = [&](const std::string& model) {
-    return std::vector<std::pair<Words, std::string>>{
-        {{"predict", "--model", model, "--out", f.dir.file("p.csv"), "--input"}, "/features.npy"},
-        {{"predict", "--model", model, "--out", f.dir.file("p.csv"), "--input"}, "/rows/some.csv"},
-        {{"explain", "--model", model, "--input"}, "/features.npy"},
-        {{"adapt", "--model", model, "--out", changed, "--input"}, ""},
-        {{"classes", "teach", "deer", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
-        {{"classes", "add", "--classes", "new", "--model", model, "--out", changed, "--input"}, "/rows/some.csv"},
-        {{"calibrate", "--model", model, "--out", changed, "--folds", "2", "--data"}, ""},
-        {{"export", "--model", model, "--out", f.dir.file("warned.pnrt"), "--data"}, ""},
-        {{"eval", "--model", model, "--data"}, ""}};
-  };
-  const auto expect = [](Words words, const std::string& file, const std::string& doubt) {
-    words.insert(words.end(), {file, "--json", "--quiet"});
-    const auto result = expect_ok(run_cli(words));
+  const auto expect = [](const Words& words, const std::string& file, const std::string& doubt) {
+    const auto result = run_ok(words + Words{file, "--json", "--quiet"});
     EXPECT_EQ(result.err.find("warning: " + file) == std::string::npos, doubt.empty()) << words[0] << result.err;
     EXPECT_TRUE(has(result.err, doubt)) << words[0] << ": ";
     const auto told = result.json().value("warnings", std::vector<std::string>{});
@@ -109,11 +93,11 @@ TEST(CliFeatureSource, AWarningIsGivenWhereOnlyOneSideKnowsItsBackbone) {
   };
   const std::string no_file = "nothing says which network made these features (no extraction.json beside them)",
                     no_record = "these features are of net.onnx (sha256 aaaaaaaaaaaa)";
-  for (const auto& [words, file] : commands(f.model)) {
+  for (const auto& [words, file] : commands_of(f.model)) {
     expect(words, plain + file, no_file);
     expect(words, f.a + file, "");
   }
-  for (const auto& [words, file] : commands(unaware)) {
+  for (const auto& [words, file] : commands_of(unaware)) {
     expect(words, f.a + file, no_record);
     expect(words, plain + file, "");
   }
@@ -126,9 +110,9 @@ TEST(CliFeatureSource, StatisticsOfDifferentBackbonesDoNotAddUp) {
   for (const auto& [folder, name] :
        {std::pair(f.a, "a.safetensors"), std::pair(f.a, "again.safetensors"), std::pair(f.b, "b.safetensors")})
     run_ok({"stats", "--data", folder, "--out", file(name)});
-  const auto same = run_ok({"stats", "--stats", file("a.safetensors") + "," + file("again.safetensors"), "--out",
-                            file("sum.safetensors"), "--json"});
-  EXPECT_EQ(same.json()["source"]["sha256"], std::string(64, 'a'));
+  const auto same = run_json(
+      {"stats", "--stats", file("a.safetensors") + "," + file("again.safetensors"), "--out", file("sum.safetensors")});
+  EXPECT_EQ(same["source"]["sha256"], std::string(64, 'a'));
   EXPECT_EQ(run_json({"info", file("sum.safetensors")})["source"]["layer"], "features");
   const auto mixed = run_error(
       {"stats", "--stats", file("a.safetensors") + "," + file("b.safetensors"), "--out", file("mixed.safetensors")}, 3,
@@ -149,9 +133,7 @@ TEST(CliFeatureSource, TheSourceIsShown) {
   const std::string line = "features by net.onnx (sha256 aaaaaaaaaaaa), layer features, 96 x 96 torchvision centre\n";
   for (const Words& words : {Words{"info", f.model}, Words{"info", f.device}, Words{"data", "inspect", f.a}}) {
     EXPECT_TRUE(has(run_cli(words).out, line)) << words[0] << " " << words[1];
-    auto json = words;
-    json.push_back("--json");
-    EXPECT_EQ(run_cli(json).json()["source"]["width"], 96) << words[0] << " " << words[1];
+    EXPECT_EQ(run_json(words)["source"]["width"], 96) << words[0] << " " << words[1];
   }
 }
 

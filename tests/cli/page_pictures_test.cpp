@@ -69,8 +69,8 @@ TEST(CliPagePictures, EveryFigureIsWrittenInEveryFormatAndStandsAlone) {
 TEST(CliPagePictures, FilesOfSeveralDataSetsAreNamedByTheirData) {
   if (!chromium_is_installed()) GTEST_SKIP() << "NOT TESTED: no Chromium is installed, which draws the pictures";
   TempDir dir;
-  const std::string demo = kDemo, other = dir.file("demo/ridge");
-  run_ok({"train", "--data", demo, "--run", other, "--method", "ridge", "--quiet"});
+  const std::string other = dir.file("demo/ridge");
+  run_ok({"train", "--data", kDemo, "--run", other, "--method", "ridge", "--quiet"});
   const fs::path pictures = dir / "figures";
   run_ok({"report", "--run", small_run(dir) + "," + other, "--out", dir.file("r.html"), "--points", "20", "--pictures",
           "svg", "--quiet"});

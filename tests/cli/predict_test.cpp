@@ -20,9 +20,8 @@ namespace {
 /// A model and the features of the demo set in both formats, made once.
 struct Files {
   TempDir dir;
-  std::string model = dir.file("m.safetensors"), csv = dir.file("x.csv"), npy = dir.file("x.npy");
+  std::string model = model_of_demo(kRidge), csv = dir.file("x.csv"), npy = dir.file("x.npy");
   Files() {
-    train_demo(model, {"--method", "ridge"});
     const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
     const MatrixView<const float> some(features.data(), 300, features.cols());
     write_csv(csv, some);
@@ -65,9 +64,8 @@ const Calibrated& calibrated() {
   return made;
 }
 
-CliResult predict(Words options, const std::string& prefix = "") {
-  options.insert(options.begin(), {"predict", "--model", files().model, "--top", "2"});
-  return run_cli(options, prefix);
+CliResult predict(const Words& options, const std::string& prefix = "") {
+  return run_cli(Words{"predict", "--model", files().model, "--top", "2"} + options, prefix);
 }
 
 }  // namespace
@@ -104,14 +102,12 @@ TEST(CliPredict, DeviceFilesAreRecognisedByContent) {
   TempDir dir;
   const std::string device = dir.file("a.model");
   run_ok({"export", "--model", files().model, "--out", device, "--precision", "float32"});
-  const auto expected = predict({"--input", files().npy});
-  const auto found = run_ok({"predict", "--model", device, "--top", "2", "--input", files().npy});
-  const std::vector<Words> a = [&] {
-    write_text_file(dir / "a.csv", expected.out);
-    return read_csv(dir / "a.csv", true).rows;
-  }();
-  write_text_file(dir / "b.csv", found.out);
-  const auto b = read_csv(dir / "b.csv", true).rows;
+  const auto rows_of = [&](const CliResult& result) {
+    write_text_file(dir / "t.csv", result.out);
+    return read_csv(dir / "t.csv", true).rows;
+  };
+  const auto a = rows_of(predict({"--input", files().npy})),
+             b = rows_of(run_ok({"predict", "--model", device, "--top", "2", "--input", files().npy}));
   ASSERT_EQ(a.size(), b.size());
   std::size_t differ = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -131,8 +127,7 @@ TEST(CliPredict, AFileHasTheFormatOfItsEnding) {
   const auto written = expect_ok(predict({"--input", files().csv, "--out", csv}));
   EXPECT_EQ(written.out, csv + ": 300 samples, 2 of 10 classes each\n");
   EXPECT_TRUE(same_bytes(read_text_file(csv), predict({"--input", files().csv}).out));
-  const auto told = predict({"--input", files().csv, "--out", json, "--json"}).json();
-  EXPECT_EQ(told["samples"], 300);
+  EXPECT_EQ(predict({"--input", files().csv, "--out", json, "--json"}).json()["samples"], 300);
   EXPECT_TRUE(same_bytes(read_text_file(json), predict({"--input", files().csv, "--json"}).out));
 }
 
@@ -185,8 +180,9 @@ TEST(CliPredict, AnArchiveOnStandardInputIsToldApartFromRows) {
 
 TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
   const Model& model = calibrated().model;
-  const Words words{"predict", "--model", calibrated().file, "--input", files().npy, "--top", "2"};
-  const auto with = [&words](Words more) { return run_cli(words + more); };
+  const auto with = [](const Words& more) {
+    return run_cli(Words{"predict", "--model", calibrated().file, "--input", files().npy, "--top", "2"} + more);
+  };
   const auto plain = with({"--json"}).json()["predictions"],
              judged = with({"--json", "--reject"}).json()["predictions"];
   const Matrix<float> x = read_npy_float({files().npy, ""});
@@ -268,9 +264,8 @@ TEST(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
   TempDir dir;
   const std::string device = dir.file("a.model"), out = dir.file("p.csv");
   run_ok({"export", "--model", files().model, "--out", device});
-  const auto refused = [&](const std::string& model, Words options, const char* part) {
-    options.insert(options.begin(), {"predict", "--model", model, "--input", files().npy, "--out", out});
-    run_error(options, 2, part);
+  const auto refused = [&](const std::string& model, const Words& options, const char* part) {
+    run_error(Words{"predict", "--model", model, "--input", files().npy, "--out", out} + options, 2, part);
     EXPECT_FALSE(fs::exists(out));
   };
   const std::string good = calibrated().file;
@@ -342,10 +337,9 @@ TEST(CliPredict, WhatCannotBeExplainedIsRefused) {
   const std::string device = dir.file("a.model"), reverse = dir.file("reverse.safetensors");
   run_ok({"export", "--model", files().model, "--out", device});
   train_demo(reverse, {"--method", "reverse-ridge"});
-  const auto refused = [&](const std::string& model, Words options, const char* part) {
-    options.insert(options.begin(), {"predict", "--model", model, "--input", files().npy, "--explain", "2"});
-    const auto result = run_error(options, 2, part);
-    EXPECT_EQ(result.out, "");
+  const auto refused = [&](const std::string& model, const Words& options, const char* part) {
+    const Words words{"predict", "--model", model, "--input", files().npy, "--explain", "2"};
+    EXPECT_EQ(run_error(words + options, 2, part).out, "");
   };
   refused(device, {}, "--explain: expected a model file, found a device file");
   refused(reverse, {}, "--explain: expected a forward model, found a reverse one");
@@ -380,10 +374,8 @@ TEST(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
   EXPECT_EQ(reasons, 200u);
   EXPECT_TRUE(has(result.out, "\n\n300 samples, 3 of 10 classes each\n100 of the samples are unknown\n"));
   TempDir dir;
-  for (const Words& other : {Words{"--json"}, Words{"--out", dir.file("p.csv")}}) {
-    const Words words = other + Words{"--input", files().npy, "--table"};
-    expect_error(predict(words), 2, "--table conflicts with " + other[0]);
-  }
+  for (const Words& other : {Words{"--json"}, Words{"--out", dir.file("p.csv")}})
+    expect_error(predict(other + Words{"--input", files().npy, "--table"}), 2, "--table conflicts with " + other[0]);
 }
 
 TEST(CliPredict, NeverWritesOverWhatItReads) {

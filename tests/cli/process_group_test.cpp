@@ -5,7 +5,6 @@
 #include <sys/inotify.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -37,15 +36,10 @@ CliResult run_processes(std::size_t count, const Words& arguments) {
   return run_cli(arguments, kMpirun + std::to_string(count));
 }
 
-std::string write_data(const TempDir& dir, std::size_t samples = 2000) {
-  SynthOptions options;
-  options.classes = 20;
-  options.samples = samples;
-  options.dimensions = 64;
-  options.attributes = 16;
-  options.hidden = 32;
+std::string write_data(const TempDir& dir, int samples = 2000) {
   const std::string folder = dir.file("data");
-  save_dataset(synthesize(options), folder, DataFormat::npy);
+  save_dataset(synthesize({.classes = 20, .attributes = 16, .samples = samples, .dimensions = 64, .hidden = 32}),
+               folder, DataFormat::npy);
   return folder;
 }
 
@@ -103,10 +97,8 @@ TEST(CliProcessGroup, EveryProcessSolvesTheSvrOfAllSamples) {
   const std::string data = write_data(dir, 800), one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
   const Words options{"--method", "scln", "--networks", "8",  "--active", "2",
                       "--folds",  "1",    "--encoding", "16", "--gates",  "anchor"};
-  const CliResult expected = run_cli(train_words(data, one, options)),
-                  found = run_processes(2, train_words(data, many, options));
-  ASSERT_EQ(expected.exit_code, 0) << expected.err;
-  ASSERT_EQ(found.exit_code, 0) << found.err;
+  const CliResult expected = run_ok(train_words(data, one, options)),
+                  found = expect_ok(run_processes(2, train_words(data, many, options)));
   EXPECT_EQ(found.json()["record"]["svr"], expected.json()["record"]["svr"]);
   EXPECT_EQ(largest_difference(load_model(one).networks, load_model(many).networks), 0);
 }
@@ -131,12 +123,9 @@ TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
   const Words predict{"predict", "--model", model,     "--input", data + "/features.npy",
                       "--top",   "3",       "--batch", "700",     "--quiet"},
       eval{"eval", "--model", model, "--data", data, "--json", "--quiet"};
-  const CliResult predicted = run_cli(predict), evaluated = run_cli(eval);
-  ASSERT_EQ(predicted.exit_code, 0);
-  ASSERT_EQ(evaluated.exit_code, 0);
+  const CliResult predicted = run_ok(predict), evaluated = run_ok(eval);
   for (const std::size_t count : {2u, 3u}) {
-    const auto shared = expect_ok(run_processes(count, predict));
-    EXPECT_EQ(shared.out, predicted.out);
+    EXPECT_EQ(expect_ok(run_processes(count, predict)).out, predicted.out);
     const auto counted = expect_ok(run_processes(count, eval));
     EXPECT_EQ(counted.json()["zsl"], evaluated.json()["zsl"]);
     EXPECT_EQ(counted.json()["gzsl"], evaluated.json()["gzsl"]);
@@ -145,11 +134,8 @@ TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
   run_ok({"calibrate", "--model", model, "--data", data, "--folds", "2", "--quiet"});
   const Words sets{"predict", "--model",  model,     "--input", data + "/features.npy", "--batch",
                    "700",     "--reject", "--quiet", "--json",  "--coverage",           "80%"};
-  const CliResult alone = run_cli(sets), measured = run_cli(eval);
-  ASSERT_EQ(alone.exit_code, 0) << alone.err;
-  const CliResult shared = run_processes(3, sets), counted = run_processes(3, eval);
-  EXPECT_EQ(shared.exit_code, 0) << shared.err;
-  EXPECT_EQ(shared.out, alone.out);
+  const CliResult measured = run_ok(eval), counted = run_processes(3, eval);
+  EXPECT_EQ(expect_ok(run_processes(3, sets)).out, run_ok(sets).out);
   EXPECT_EQ(counted.json()["sets"], measured.json()["sets"]);
   EXPECT_EQ(counted.json()["sets"].size(), 3u);
   EXPECT_EQ(counted.json()["reliability"], measured.json()["reliability"]);
@@ -193,8 +179,7 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   const fs::path folder = dir / "job";
   fs::create_directory(folder);
   const std::string out = (folder / "m.safetensors").string();
-  Words options = kGated;
-  options.insert(options.end(), {"--refine-steps", "12"});
+  const Words options = kGated + Words{"--refine-steps", "12"};
   ASSERT_EQ(run_processes(2, train_words(data, whole, options)).exit_code, 0);
   const int watch = ::inotify_init1(IN_CLOEXEC);
   ASSERT_GE(::inotify_add_watch(watch, folder.c_str(), IN_MOVED_TO), 0);
@@ -216,12 +201,10 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   ASSERT_EQ(::waitpid(job, nullptr, 0), job);
   ::close(watch);
   EXPECT_NE(read_text_file(dir / "code"), "0\n");
-  const std::string said = read_text_file(dir / "err");
-  EXPECT_TRUE(has(said, "rank"));
+  EXPECT_TRUE(has(read_text_file(dir / "err"), "rank"));
   EXPECT_FALSE(fs::exists(out));
   EXPECT_TRUE(fs::exists(out + ".checkpoint.fold0.steps") || fs::exists(out + ".checkpoint.fold0.done"));
-  options.push_back("--resume");
-  expect_ok(run_processes(2, train_words(data, out, options)));
+  expect_ok(run_processes(2, train_words(data, out, options + Words{"--resume"})));
   const Model expected = load_model(whole), model = load_model(out);
   EXPECT_LT(largest_difference(expected.shared, model.shared), 1e-3);
   EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);

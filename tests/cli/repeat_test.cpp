@@ -10,13 +10,9 @@ namespace parsnets::test {
 
 namespace {
 
-CliResult train_on(const std::string& data, const std::string& out, Words options) {
-  return run_cli(Words{"train", "--data", data, "--out", out, "--quiet"} + options);
-}
-
-CliResult repeat(const std::string& like, const std::string& out, const std::string& data = kDemo, Words options = {}) {
-  options.insert(options.begin(), {"--like", like});
-  return train_on(data, out, options);
+CliResult repeat(const std::string& like, const std::string& out, const std::string& data = kDemo,
+                 const Words& options = {}) {
+  return run_cli(Words{"train", "--data", data, "--out", out, "--quiet", "--like", like} + options);
 }
 
 /// The model again, with another record.
@@ -40,8 +36,8 @@ TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
       {"--method", "paper", "--networks", "8", "--encoding", "16", "--active", "4", "--max-passes", "3"},
       {"--method", "ridge", "--search", "grid", "--grid", "lambda=1,3"}};
   for (const auto& request : requests) {
-    const std::string first = dir.file("first.safetensors"), second = dir.file("second.safetensors");
-    train_demo(first, request);
+    const std::string first = train_demo(dir.file("first.safetensors"), request),
+                      second = dir.file("second.safetensors");
     const auto again = expect_ok(repeat(first, second, kDemo, {"--threads", "1", "--json"}));
     EXPECT_TRUE(again.json()["like"]["identical"].get<bool>()) << again.out;
     EXPECT_TRUE(same_file_bytes(first, second));
@@ -50,9 +46,8 @@ TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
 
 TEST(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"), copy = dir.file("copy"),
+  const std::string &model = model_of_demo(), out = dir.file("n.safetensors"), copy = dir.file("copy"),
                     taught = dir.file("t.safetensors");
-  train_demo(model);
   EXPECT_TRUE(has(repeat(model, out).out, "identical to " + model + "\n"));
 
   fs::copy(kDemo, copy);
@@ -69,8 +64,7 @@ TEST(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
 
 TEST(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"), data = dir.file("demo");
-  train_demo(model, {"--method", "ridge"});
+  const std::string &model = model_of_demo(kRidge), out = dir.file("n.safetensors"), data = dir.file("demo");
   fs::copy(kDemo, data);
   const auto refused = [&](const std::string& part) {
     expect_error(repeat(model, out, data), 3, part);
@@ -103,9 +97,7 @@ TEST(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
 
 TEST(CliRepeat, OptionsThatSayHowToTrainAreRefused) {
   TempDir dir;
-  const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"),
-                    old = dir.file("old.safetensors");
-  train_demo(model, {"--method", "ridge"});
+  const std::string &model = model_of_demo(kRidge), out = dir.file("n.safetensors"), old = dir.file("old.safetensors");
   expect_error(repeat(model, out, kDemo, {"--lambda", "3", "--seed", "2"}), 2,
                "--like conflicts with --lambda, --seed");
   EXPECT_EQ(repeat(model, model).exit_code, 2) << "over the model itself";
@@ -122,8 +114,7 @@ TEST(CliRepeat, ASplitFileIsFoundByItsName) {
                     split = dir.file("other split.json");
   fs::copy(kDemo + "/split.json", split);
   train_demo(model, {"--split", split, "--method", "ridge"});
-  const auto again = repeat(model, out);
-  EXPECT_TRUE(has(again.out, "identical to"));
+  EXPECT_TRUE(has(repeat(model, out).out, "identical to"));
   EXPECT_EQ(run_json({"info", model})["made_by"],
             "parsnets train --data demo --split 'other split.json' --method ridge --seed 1 --out m.safetensors");
   EXPECT_TRUE(has(run_cli({"info", model}).out, "made by: parsnets train --data demo --split 'other split.json'"));
@@ -142,8 +133,7 @@ TEST(CliRepeat, ModelsFromStatisticsNeedThemAgain) {
   run_ok({"stats", "--data", kDemo, "--out", sums, "--quiet"});
   train_demo(model, {"--stats", sums, "--shrinkage", "2"});
   expect_error(repeat(model, out), 2, "expected --stats with these, s.safetensors");
-  const auto again = repeat(model, out, kDemo, {"--stats", sums});
-  EXPECT_TRUE(has(again.out, "identical to"));
+  EXPECT_TRUE(has(repeat(model, out, kDemo, {"--stats", sums}).out, "identical to"));
   EXPECT_EQ(run_json({"info", model})["made_by"],
             "parsnets train --data demo --stats s.safetensors --shrinkage 2.0 --seed 1 --out m.safetensors");
 }

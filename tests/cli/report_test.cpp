@@ -9,14 +9,29 @@
 
 namespace parsnets::test {
 
+namespace {
+
+/// A run of a method in this folder.
+void train_run(const std::string& run, const std::string& data = kDemo, const std::string& method = "ridge") {
+  run_ok({"train", "--data", data, "--run", run, "--method", method, "--quiet"});
+}
+
+/// The data of the report on these runs.
+nlohmann::json report_on(const std::string& runs, const Words& more = {}) {
+  TempDir dir;
+  run_ok(Words{"report", "--run", runs, "--out", dir.file("data.json"), "--points", "50", "--quiet"} + more);
+  return json_in(dir / "data.json");
+}
+
+}  // namespace
+
 TEST(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged) {
   TempDir dir;
-  const std::string run = dir.file("run"), set = dir.file("set"), data = dir.file("data.json");
+  const std::string run = dir.file("run"), set = dir.file("set");
   fs::copy(kDemo, set);
   fs::copy(kDemo + "/attributes.csv", set + "/again.csv");
   run_ok({"train", "--data", set, "--semantics", "att,again", "--semantic-weights", "1,3", "--run", run, "--quiet"});
-  run_ok({"report", "--run", run, "--out", data, "--points", "100", "--quiet"});
-  const auto one = json_in(data)["runs"][0];
+  const auto one = report_on(run)["runs"][0];
   EXPECT_EQ(one["summary"]["semantics"], "att,again weighted 1,3");
   const auto& attributes = one["attributes"];
   ASSERT_EQ(attributes.size(), 78u);
@@ -36,13 +51,13 @@ TEST(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged
 
 TEST(CliReport, FiguresInThePageAreThoseOfEval) {
   TempDir dir;
-  const std::string run = dir.file("run"), page = dir.file("out/report.html"), data = dir.file("data.json");
-  run_ok({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"});
+  const std::string run = dir.file("run"), page = dir.file("out/report.html");
+  train_run(run);
   run_ok({"bench", "--data", kDemo, "--methods", "ridge", "--sweep", "lambda=1,10", "--out", run + "/sweep.json",
           "--quiet"});
-  for (const auto& out : {page, data}) run_ok({"report", "--run", run, "--out", out, "--points", "100", "--quiet"});
+  run_ok({"report", "--run", run, "--out", page, "--points", "100", "--quiet"});
   const auto eval = run_json({"eval", "--model", run + "/model.safetensors", "--data", kDemo});
-  const auto one = json_in(data)["runs"][0];
+  const auto one = report_on(run)["runs"][0];
   EXPECT_EQ(one["summary"]["zsl"], eval["zsl"]["top1_per_class"]);
   for (const char* figure : {"u", "s", "h", "ausuc", "gamma"}) EXPECT_EQ(one["summary"][figure], eval["gzsl"][figure]);
   EXPECT_EQ(one["summary"]["units"], "percent");
@@ -63,17 +78,13 @@ TEST(CliReport, FiguresInThePageAreThoseOfEval) {
 
 TEST(CliReport, OwnRowsAreShownBesidePublishedOnesAndMarked) {
   TempDir dir;
-  const std::string run = dir.file("run"), page = dir.file("report.html"), data = dir.file("data.json"),
-                    rows = dir.file("rows.csv");
+  const std::string run = dir.file("run"), page = dir.file("report.html"), rows = dir.file("rows.csv");
   write_text_file(rows, "method,data,semantics,ZSL,U,S\nmine,Demo,attributes,99.5,60,40\nother,elsewhere,,1,,\n");
-  run_ok({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"});
-  run_ok({"report", "--run", run, "--out", data, "--points", "50", "--rows", rows, "--quiet"});
-  const auto report = json_in(data);
+  train_run(run);
+  const auto report = report_on(run, {"--rows", rows});
   ASSERT_EQ(report["reference"].size(), 1u) << "the other row is about another data set";
-  EXPECT_EQ(report["reference"][0]["method"], "mine");
-  EXPECT_EQ(report["reference"][0]["h"], 48.0);
-  EXPECT_EQ(report["reference"][0]["own"], true);
-  EXPECT_EQ(report["reference"][0]["measured"], false);
+  EXPECT_TRUE(
+      has_members(report["reference"][0], {{"method", "mine"}, {"h", 48.0}, {"own", true}, {"measured", false}}));
   EXPECT_TRUE(report["runs"][0]["rank"].is_null()) << "the rank is among published rows";
   write_text_file(rows, "method,data,ZSL\nmine,demo,999\n");
   run_error({"report", "--run", run, "--out", page, "--rows", rows}, 3, "rows.csv:2");
@@ -85,7 +96,7 @@ TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
   run_error({"report", "--out", page}, 2);
   run_error({"report", "--run", dir.file("none"), "--out", page}, 3, "--run");
   const std::string run = dir.file("run");
-  run_ok({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"});
+  train_run(run);
   write_text_file(run + "/bench.json", "{ no json");
   run_error({"report", "--run", run, "--out", page}, 3);
   fs::remove(run + "/bench.json");
@@ -99,7 +110,7 @@ TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
 
 TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
   TempDir dir;
-  const std::string other = dir.file("other"), data = dir.file("data.json"), table = dir.file("rows.csv");
+  const std::string other = dir.file("other"), table = dir.file("rows.csv");
   run_ok({"data", "synth", other, "--classes", "12", "--attributes", "16", "--samples", "600", "--dimensions", "32",
           "--quiet"});
   write_text_file(table, "method,data,ZSL\nmine,other,12\n");
@@ -107,13 +118,13 @@ TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
   for (const auto& [set, folder] : {std::pair(kDemo, "demo"), std::pair(other, "other")})
     for (const char* method : {"ridge", "eszsl"}) {
       const std::string run = (dir / folder / method).string();
-      run_ok({"train", "--data", set, "--run", run, "--method", method, "--quiet"});
+      train_run(run, set, method);
       runs += (runs.empty() ? "" : ",") + run;
     }
-  const auto made =
-      run_ok({"report", "--run", runs, "--out", data, "--points", "50", "--rows", table, "--quiet", "--json"});
-  EXPECT_EQ(made.json()["data_sets"], 2);
-  const auto report = json_in(data);
+  const std::string out = dir.file("data.json");
+  const Words words{"report", "--run", runs, "--out", out, "--points", "50", "--rows", table, "--quiet"};
+  EXPECT_EQ(run_json(words)["data_sets"], 2);
+  const auto report = json_in(out);
   const auto& overview = report["overview"];
   EXPECT_EQ(overview["parts"], (nlohmann::json{"demo", "other"}));
   ASSERT_EQ(overview["rows"].size(), 2u) << "runs of one name are one method";
@@ -134,17 +145,11 @@ TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
 
 TEST(CliReport, RunFoldersOfOneNameAreAllCalledByTheirPath) {
   TempDir dir;
-  const std::string data = dir.file("data.json");
-  std::string runs;
-  for (const char* folder : {"a/x", "b/x"}) {
-    const std::string run = dir.file(folder);
-    run_ok({"train", "--data", kDemo, "--run", run, "--method", "ridge", "--quiet"});
-    runs += (runs.empty() ? "" : ",") + run;
-  }
-  run_ok({"report", "--run", runs, "--out", data, "--points", "50", "--quiet"});
-  const auto shown = json_in(data)["runs"];
-  EXPECT_EQ(shown[0]["name"], dir.file("a/x"));
-  EXPECT_EQ(shown[1]["name"], dir.file("b/x"));
+  const std::string first = dir.file("a/x"), second = dir.file("b/x");
+  for (const auto& run : {first, second}) train_run(run);
+  const auto shown = report_on(first + "," + second)["runs"];
+  EXPECT_EQ(shown[0]["name"], first);
+  EXPECT_EQ(shown[1]["name"], second);
 }
 
 }  // namespace parsnets::test

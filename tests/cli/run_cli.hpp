@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -116,6 +117,24 @@ inline CliResult run_error(const Words& arguments, int code, const std::string& 
 inline std::string train_demo(const std::string& out, const Words& options = {}) {
   run_ok(Words{"train", "--data", kDemo, "--out", out, "--quiet"} + options);
   return out;
+}
+
+/// A model of the demo set, trained once for the tests of a process, which leave it as it is.
+inline const std::string& model_of_demo(const Words& options = {}) {
+  static const TempDir dir;
+  static std::map<Words, std::string> models;
+  const auto [model, is_new] = models.try_emplace(options, dir.file(std::to_string(models.size()) + ".safetensors"));
+  if (is_new) train_demo(model->second, options);
+  return model->second;
+}
+
+inline const Words kRidge{"--method", "ridge"};
+
+/// Whether an object has these members, and its own objects those of theirs.
+inline testing::AssertionResult has_members(const nlohmann::json& found, const nlohmann::json& members) {
+  auto both = found;
+  both.merge_patch(members);
+  return testing::AssertionResult(both == found) << members << " is not in: " << found;
 }
 
 inline nlohmann::json json_in(const fs::path& file) { return nlohmann::json::parse(read_text_file(file)); }

@@ -20,16 +20,12 @@ namespace {
 using namespace parsnets;
 using namespace parsnets::test;
 
-const std::string& served_model() {
-  static const TempDir dir;
-  static const std::string file = train_demo(dir.file("demo.safetensors"), {"--false-accept", "5%"});
-  return file;
-}
+const std::string& served_model() { return model_of_demo({"--false-accept", "5%"}); }
 
 /// The tool as a server.
 class ServerProcess {
  public:
-  explicit ServerProcess(const Words& arguments) : process_(words(arguments), STDOUT_FILENO) {
+  explicit ServerProcess(const Words& arguments) : process_(Words{"serve", "--port", "0"} + arguments, STDOUT_FILENO) {
     process_.wait_for_line("");
     std::smatch found;
     if (std::regex_search(said(), found, std::regex("http://127\\.0\\.0\\.1:(\\d+)"))) port_ = std::stoi(found[1]);
@@ -64,11 +60,6 @@ class ServerProcess {
   }
 
  private:
-  static std::vector<std::string> words(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"serve", "--port", "0"});
-    return arguments;
-  }
-
   EnvironmentVariable no_token_{"PARSNETS_TOKEN", std::nullopt};
   CliProcess process_;
   bool interrupted_ = false, finished_ = false;
@@ -87,9 +78,8 @@ TEST(Serve, RemoteAddressesNeedAToken) {
                                               {"--images", "."},
                                               {"--force"},
                                               {"--port", "65536"},
-                                              {"--max-pixels", "0"}}) {
+                                              {"--max-pixels", "0"}})
     run_error(Words{"serve", "--model", model, "--port", "0"} + more, 2);
-  }
   run_error({"serve"}, 2);
   const auto weak = run_error({"serve", "--model", model, "--token-file", dir.file("short")}, 3,
                               "short: token: expected at least 16");
@@ -185,8 +175,7 @@ TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
   const auto refused = serve({"--backbone", network, "--force"});
   if (refused.err.find("need the module") != std::string::npos) GTEST_SKIP() << refused.err;
   EXPECT_TRUE(has(refused.err, "--max-pixels"));
-  const auto small = serve({"--backbone", network, "--force", "--max-pixels", "1000000"});
-  EXPECT_TRUE(has(small.err, "no such host"));
+  EXPECT_TRUE(has(serve({"--backbone", network, "--force", "--max-pixels", "1000000"}).err, "no such host"));
 }
 
 TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
@@ -271,12 +260,10 @@ TEST(Serve, TheCommandsOfTheGuideWork) {
   write_text_file(network, onnx_of_pixels(8, 8));
   write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");
   write_text_file(photo, bmp_photo(8, 8, 1));
-  Words arguments{"--model", served_model(), "--data", kDemo};
-  const Words backbone{"--backbone", network, "--force"};
+  const Words arguments{"--model", served_model(), "--data", kDemo}, backbone{"--backbone", network, "--force"};
   const Words tried = Words{"serve", "--model", served_model(), "--host", "no such host"} + backbone;
   const bool photographs = run_cli(tried).err.find("need the module") == std::string::npos;
-  if (photographs) arguments.insert(arguments.end(), backbone.begin(), backbone.end());
-  ServerProcess server(arguments);
+  ServerProcess server(photographs ? arguments + backbone : arguments);
   ASSERT_GT(server.port(), 0) << server.said();
   std::ifstream guide(std::string(PARSNETS_SOURCE_DIR) + "/docs/serve.md");
   std::size_t commands = 0;

@@ -4,7 +4,6 @@
 
 #include "features/statistics.hpp"
 #include "formats/array_files.hpp"
-#include "formats/npy.hpp"
 #include "parsnets/dataset.hpp"
 #include "run_cli.hpp"
 
@@ -14,13 +13,12 @@ namespace {
 TEST(CliStats, FromFolderToModelAndInfo) {
   const TempDir dir;
   const std::string stats = dir.file("demo.safetensors"), model = dir.file("model.safetensors");
-  const auto made = run_ok({"stats", "--data", kDemo, "--out", stats, "--feature-scaling", "l2", "--json"});
-  EXPECT_EQ(made.json()["samples"], 1536);
-  EXPECT_EQ(made.json()["classes"], 8);
+  EXPECT_TRUE(has_members(run_json({"stats", "--data", kDemo, "--out", stats, "--feature-scaling", "l2"}),
+                          {{"samples", 1536}, {"classes", 8}}));
   EXPECT_TRUE(has(run_cli({"info", stats}).out, "statistics of 1536 samples"));
-  const auto trained = run_ok({"train", "--stats", stats, "--data", kDemo, "--out", model, "--json"});
-  EXPECT_EQ(trained.json()["record"]["data"]["statistics"][0]["file"], "demo.safetensors");
-  EXPECT_EQ(trained.json()["record"]["data"]["statistics"][0]["samples"], 1536);
+  const auto trained = run_json({"train", "--stats", stats, "--data", kDemo, "--out", model});
+  EXPECT_TRUE(
+      has_members(trained["record"]["data"]["statistics"][0], {{"file", "demo.safetensors"}, {"samples", 1536}}));
   run_ok({"eval", "--model", model, "--data", kDemo, "--json"});
 }
 
@@ -63,11 +61,8 @@ TEST(CliStats, BadInputIsRefusedAndNothingIsWritten) {
                     other = dir.file("other.safetensors");
   run_ok({"stats", "--data", kDemo, "--out", stats});
   run_ok({"stats", "--data", kDemo, "--out", other, "--calibrate", "false"});
-  const auto refuses = [&](Words line, int code, const std::string& expected) {
-    line.insert(line.end(), {"--out", out});
-    const auto result = run_cli(line);
-    EXPECT_EQ(result.exit_code, code) << result.err;
-    EXPECT_TRUE(has(result.err, expected));
+  const auto refuses = [&](const Words& line, int code, const std::string& expected) {
+    run_error(line + Words{"--out", out}, code, expected);
     EXPECT_FALSE(fs::exists(out));
   };
   refuses({"stats"}, 2, "--data DIR or --stats");
