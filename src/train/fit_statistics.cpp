@@ -1,4 +1,4 @@
-#include "train/fit_statistics.hpp"
+// The closed form of class space from statistics alone, and validation problems.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include "data/sample_set.hpp"
 #include "train/fit_methods.hpp"
 #include "train/place_classes.hpp"
+#include "train/train_statistics.hpp"
 
 namespace parsnets {
 
@@ -26,8 +27,8 @@ std::vector<float> standardizing_factor(const Statistics& statistics) {
   return factor;
 }
 
-}  // namespace
-
+/// How features are prepared for samples with these sums: scaled, centred and, for standardize, divided by their
+/// deviation.
 FeaturePreprocess feature_preprocess_of(const Statistics& statistics, FeatureScaling scaling) {
   FeaturePreprocess made;
   made.scaling = scaling;
@@ -39,6 +40,8 @@ FeaturePreprocess feature_preprocess_of(const Statistics& statistics, FeatureSca
   made.mean.assign(mean.begin(), mean.end());
   return made;
 }
+
+}  // namespace
 
 Model fit_statistics(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool) {
   FeaturePreprocess preprocess = feature_preprocess_of(statistics, o.feature_scaling);

@@ -124,7 +124,8 @@ const Matrix<float>& Stages::class_preconditioner(FeatureScaling scaling, double
 const Encoding& Stages::encoding(const EncoderRequest& request) {
   return encoding_.get(request, [&] {
     report(progress, {"encode", 0, 0, ""});
-    const EncoderOptions options{.dimensions = request.dimensions, .random_rotation = request.random_rotation, .seed = request.seed};
+    const EncoderOptions options{
+        .dimensions = request.dimensions, .random_rotation = request.random_rotation, .seed = request.seed};
     Encoding made{fit_encoder(options, all_rows.size(), class_space(request.scaling).products(pool).view(), pool), {}};
     if (!place.kept && !place.keeps_encodings) return made;
     made.e = Matrix<float>(rows.size(), made.encoder.weights.rows());
@@ -139,7 +140,7 @@ const Encoding& Stages::encoding(const EncoderRequest& request) {
   });
 }
 
-Gating& Stages::gated(const GateRequest& request) {
+Gating& Stages::gating(const GateRequest& request) {
   return gating_.get(request, [&] {
     const Encoding& coded = encoding(request.encoder);
     const auto encodings = [&](std::span<const std::size_t> samples) {
@@ -154,8 +155,6 @@ Gating& Stages::gated(const GateRequest& request) {
     return made;
   });
 }
-
-const Gating& Stages::gating(const GateRequest& request) { return gated(request); }
 
 TargetVectors Stages::targets(const SemanticOptions& semantics) const {
   TargetVectors made;
@@ -204,15 +203,15 @@ SampleBlocks Stages::blocks(FeatureScaling scaling, const GateRequest* gates, bo
       visit_row_blocks(data, rows, place.block_rows, [&](std::size_t first, std::span<const std::int32_t> block) {
         hand_out(first, prepared(scaling, block).view());
       });
-    if (request) gated(*request).per_network = std::move(counts);
+    if (request) gating(*request).per_network = std::move(counts);
   };
 }
 
 GateUsage Stages::usage(const GateRequest& request) {
-  std::vector<std::uint64_t> counts = gated(request).per_network;
+  std::vector<std::uint64_t> counts = gating(request).per_network;
   if (counts.empty()) {
     blocks(request.encoder.scaling, &request)([](const SampleBlock&) {});
-    counts = gated(request).per_network;
+    counts = gating(request).per_network;
   }
   if (place.group != nullptr) place.group->sum(std::span<std::uint64_t>(counts));
   return gate_usage({counts.begin(), counts.end()}, all_rows.size());

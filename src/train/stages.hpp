@@ -82,7 +82,7 @@ class Stages {
   /// Of refinement in class space.
   const Matrix<float>& class_preconditioner(FeatureScaling scaling, double shrinkage);
   const Encoding& encoding(const EncoderRequest& request);
-  const Gating& gating(const GateRequest& request);
+  Gating& gating(const GateRequest& request);
 
   TargetVectors targets(const SemanticOptions& semantics) const;
   /// Samples as linear maps are fitted to them, known by their sums. Refers to `targets`.
@@ -123,7 +123,6 @@ class Stages {
   };
 
   Matrix<float> prepared(FeatureScaling scaling, std::span<const std::int32_t> some_rows);
-  Gating& gated(const GateRequest& request);
 
   Stage<FeatureScaling, Inputs> inputs_;
   Stage<FeatureScaling, ClassSpace> class_space_;

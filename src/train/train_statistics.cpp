@@ -15,12 +15,10 @@
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
-#include "train/fit_statistics.hpp"
 #include "train/place_classes.hpp"
 #include "train/provenance.hpp"
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
-#include "train/train_run.hpp"
 
 namespace parsnets {
 

@@ -115,10 +115,10 @@ TEST(Model, ScoresSomeRowsAtATimeAreTheWholeToTheBit) {
     }
     t.model.add_classes(names, semantics.view());
     const MatrixView<const float> x(t.data.features.data(), kRows, t.data.features.cols());
-    const PreparedClasses prepared = t.model.prepare_classes(t.pool);
-    const Matrix<float> whole = t.model.scores(x, prepared, t.pool);
+    const Predictor predictor(t.model, t.pool);
+    const Matrix<float> whole = t.model.scores(x, t.pool);
     std::size_t next = 0, blocks = 0;
-    t.model.visit_scores(x, prepared, t.pool, [&](std::size_t first, MatrixView<const float> scores) {
+    predictor.visit_scores(x, t.pool, [&](std::size_t first, MatrixView<const float> scores) {
       ASSERT_EQ(first, next);
       EXPECT_TRUE(std::ranges::equal(scores.values(), std::span(whole.row(first).data(), scores.size())));
       next += scores.rows();

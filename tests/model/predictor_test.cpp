@@ -23,9 +23,8 @@ using Trained = test::TrainedModel;
 
 std::vector<RankedClass> best_of(const Model& model, const Ranking& ranking, MatrixView<const float> x, std::size_t k) {
   ThreadPool pool(1);
-  const PreparedClasses prepared = model.prepare_classes(pool);
   std::vector<RankedClass> best(x.rows() * k);
-  model.visit_scores(x, prepared, pool, [&](std::size_t first, MatrixView<const float> scores) {
+  Predictor(model, pool).visit_scores(x, pool, [&](std::size_t first, MatrixView<const float> scores) {
     for (std::size_t r = 0; r < scores.rows(); ++r)
       ranking.best(scores.row(r), std::span(best).subspan((first + r) * k, k));
   });
@@ -348,7 +347,7 @@ TEST(Predictor, BitsDependOnTheSampleAlone) {
     }
     if (kind.direction != Direction::forward) continue;
     const Matrix<float> f = model.predict(x.view(), three);
-    model.visit_prediction_scores(f.view(), classes, three, [&](std::size_t first, MatrixView<const float> scores) {
+    predictor_of(model, classes).compare(f.view(), three, [&](std::size_t first, MatrixView<const float> scores) {
       EXPECT_EQ(std::memcmp(scores.data(), whole.row(first).data(), scores.values().size_bytes()), 0) << kind.name;
     });
   }
@@ -360,10 +359,10 @@ TEST(Predictor, TheFirstBadValueIsNamedWhereverItsBlockRuns) {
   Matrix<float> x = drawn(rng, 3000, kDimensions);
   x(2900, 1) = x(1700, 5) = std::nanf("");
   ThreadPool pool(3);
-  const PreparedClasses classes = model.prepare_classes(pool);
+  const Predictor predictor(model, pool);
   const auto field_of = [](const auto& call) { return test::caught(call).parts().field; };
-  EXPECT_EQ(field_of([&] { model.scores(x.view(), classes, pool); }), "sample 1700, feature 5");
-  EXPECT_EQ(field_of([&] { model.visit_scores(x.view(), classes, pool, [](std::size_t, MatrixView<const float>) {}); }),
+  EXPECT_EQ(field_of([&] { model.scores(x.view(), pool); }), "sample 1700, feature 5");
+  EXPECT_EQ(field_of([&] { predictor.visit_scores(x.view(), pool, [](std::size_t, MatrixView<const float>) {}); }),
             "sample 1700, feature 5");
 }
 
