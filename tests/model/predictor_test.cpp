@@ -35,22 +35,12 @@ bool same(const RankedClass& a, const RankedClass& b) {
   return a.class_index == b.class_index && a.score == b.score && a.confidence == b.confidence;
 }
 
-void add_classes(Model& model, std::size_t many) {
-  std::vector<std::string> names;
-  Matrix<float> semantics(many, model.attributes());
-  for (std::size_t c = 0; c < many; ++c) {
-    names.push_back("new " + std::to_string(c));
-    for (std::size_t a = 0; a < semantics.cols(); ++a) semantics(c, a) = std::sin(static_cast<float>(c * 31 + a));
-  }
-  model.add_classes(names, semantics.view());
-}
-
 }  // namespace
 
 TEST(Predictor, RanksAsTheScoresDo) {
   for (const std::string method : {"parsnets", "scln", "eszsl", "reverse-ridge"}) {
     Trained t(method);
-    add_classes(t.model, 3000);  // three blocks of classes
+    test::add_new_classes(t.model, 3000);  // three blocks of classes
     ThreadPool two(2);
     const Predictor predictor(t.model, two);
     const MatrixView<const float> x(t.data.features.data(), 300, t.data.features.cols());
@@ -99,7 +89,7 @@ TEST(Predictor, AllocatesNothingOnceItHas) {
 TEST(Predictor, AHundredThousandClassesNeedNoScoresOfAll) {
   Trained t("ridge");
   constexpr std::size_t kMany = 100'000, kSamples = 2000, kTop = 5;
-  add_classes(t.model, kMany);
+  test::add_new_classes(t.model, kMany);
   Matrix<float> x(kSamples, t.model.dimensions);
   for (std::size_t r = 0; r < kSamples; ++r)
     std::ranges::copy(t.data.features.row(r % t.data.features.rows()), x.row(r).begin());
@@ -172,19 +162,17 @@ struct Kind {
 };
 
 std::vector<Kind> kinds() {
-  std::vector<Kind> all(11);
-  all[0].name = "plain";
-  all[1].name = "relu", all[1].relu = true;
-  all[2].name = "class space", all[2].class_space = true;
-  all[3].name = "standardize", all[3].scaling = FeatureScaling::standardize;
-  all[4].name = "energy", all[4].gates = GateKind::energy;
-  all[5].name = "always", all[5].gates = GateKind::always;
-  all[6].name = "no encoder", all[6].encoder = false, all[6].scaling = FeatureScaling::l2;
-  all[7].name = "networks see x", all[7].see_encoding = false, all[7].shared = false;
-  all[8].name = "dot", all[8].similarity = Similarity::dot;
-  all[9].name = "euclidean", all[9].similarity = Similarity::euclidean;
-  all[10].name = "reverse", all[10].direction = Direction::reverse;
-  return all;
+  return {{.name = "plain"},
+          {.name = "relu", .relu = true},
+          {.name = "class space", .class_space = true},
+          {.name = "standardize", .scaling = FeatureScaling::standardize},
+          {.name = "energy", .gates = GateKind::energy},
+          {.name = "always", .gates = GateKind::always},
+          {.name = "no encoder", .encoder = false, .scaling = FeatureScaling::l2},
+          {.name = "networks see x", .shared = false, .see_encoding = false},
+          {.name = "dot", .similarity = Similarity::dot},
+          {.name = "euclidean", .similarity = Similarity::euclidean},
+          {.name = "reverse", .direction = Direction::reverse}};
 }
 
 Matrix<float> drawn(Rng& rng, std::size_t rows, std::size_t cols) {
@@ -281,14 +269,10 @@ struct Definition {
         }
       }
       compared = f;
-      centre(model, compared);
+      for (std::size_t j = 0; j < f.size() && model.similarity == Similarity::cosine; ++j)
+        compared[j] -= model.semantic_centre[j];
     }
     for (std::size_t c = 0; c < classes.vectors.rows(); ++c) scores.push_back(similarity(model, compared, classes, c));
-  }
-
-  static void centre(const Model& model, std::vector<double>& f) {
-    if (model.similarity != Similarity::cosine) return;
-    for (std::size_t j = 0; j < f.size(); ++j) f[j] -= model.semantic_centre[j];
   }
 
   static double similarity(const Model& model, const std::vector<double>& f, const PreparedClasses& classes,
@@ -306,8 +290,6 @@ struct Definition {
                                                     : -std::sqrt(distance);
   }
 };
-
-std::vector<float> values_of(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
 
 }  // namespace
 
@@ -340,7 +322,7 @@ TEST(Predictor, BitsDependOnTheSampleAlone) {
     const Model model = model_of(kind);
     const PreparedClasses classes = model.prepare_classes(one);
     const Matrix<float> whole = model.scores(x.view(), classes, one);
-    EXPECT_EQ(values_of(model.scores(x.view(), classes, three)), values_of(whole)) << kind.name;
+    EXPECT_TRUE(std::ranges::equal(model.scores(x.view(), classes, three).values(), whole.values())) << kind.name;
     for (const std::size_t r : {std::size_t{0}, std::size_t{511}, std::size_t{512}, n - 1}) {
       const Matrix<float> alone = model.scores({x.row(r).data(), 1, x.cols()}, classes, three);
       EXPECT_TRUE(std::ranges::equal(alone.values(), whole.row(r))) << kind.name << ", sample " << r;
