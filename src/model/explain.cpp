@@ -11,7 +11,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/linalg.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"

@@ -1,8 +1,6 @@
 #pragma once
 // Steps of prediction that explanations and the class bank share.
 
-#include <cstdint>
-
 #include "parsnets/predictor.hpp"
 
 namespace parsnets {

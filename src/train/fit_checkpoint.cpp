@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_file.hpp"
 #include "data/sample_set.hpp"
 #include "formats/checkpoint.hpp"
-#include "parsnets/error.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {

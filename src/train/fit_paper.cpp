@@ -1,14 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
 #include "solvers/descent.hpp"
 #include "solvers/joint.hpp"
 #include "solvers/preconditioner.hpp"
 #include "solvers/svr.hpp"
-#include "train/fit_methods.hpp"
+#include "train/fitter.hpp"
 #include "train/train_run.hpp"
 
 namespace parsnets {
@@ -38,7 +37,8 @@ void PaperFitter::fit(const TrainOptions& options, Model& model, const std::file
   const auto& o = std::get<PaperOptions>(options.method);
   stages_.require_all_samples("method", "paper");
   const std::uint64_t seed = options.run.seed;
-  const GateRequest gates{{o.feature_scaling, o.encoding, o.random_rotation, seed}, {o.gates, o.networks, o.active, seed}};
+  const GateRequest gates{{o.feature_scaling, o.encoding, o.random_rotation, seed},
+                          {o.gates, o.networks, o.active, seed}};
   const TargetVectors targets = stages_.targets(o.semantics);
   model.feature_preprocess = stages_.inputs(o.feature_scaling).preprocess;
   model.semantic_preprocess = targets.preprocess;

@@ -1,9 +1,8 @@
 #include <algorithm>
 
-#include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "train/fit_checkpoint.hpp"
-#include "train/fit_methods.hpp"
+#include "train/fitter.hpp"
 #include "train/place_classes.hpp"
 
 namespace parsnets {
@@ -58,8 +57,7 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
   model.semantic_preprocess = fit_place_semantics(o, stages.data.semantics, means);
   LinearMap shared{Matrix<float>::copy_of(map.weights.view()), std::vector<float>(map.weights.cols(), 0.0f)};
   const std::uint64_t seed = options.run.seed;
-  const GateRequest gates{{scaling, o.encoding, false, seed},
-                          {GateKind::anchor, o.networks, o.active, seed}};
+  const GateRequest gates{{scaling, o.encoding, false, seed}, {GateKind::anchor, o.networks, o.active, seed}};
   if (o.networks == 0) {
     set_linear_map(model, std::move(shared));
   } else {

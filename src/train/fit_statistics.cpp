@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "data/sample_set.hpp"
-#include "train/fit_methods.hpp"
+#include "train/fitter.hpp"
 #include "train/place_classes.hpp"
 #include "train/train_statistics.hpp"
 

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "train/fit_checkpoint.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/linalg.hpp"
 #include "data/sample_set.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"

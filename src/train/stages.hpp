@@ -4,9 +4,9 @@
 // samples, and a stage sees nothing else of the options: it cannot be stale.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/fit_gates.hpp"
@@ -116,11 +116,7 @@ class Stages {
     Request request_{};
     std::optional<T> value_;
   };
-  struct MapRequest {
-    FeatureScaling scaling = FeatureScaling::none;
-    double shrinkage = 0;
-    bool operator==(const MapRequest&) const = default;
-  };
+  using MapRequest = std::pair<FeatureScaling, double>;  ///< and its shrinkage
 
   Matrix<float> prepared(FeatureScaling scaling, std::span<const std::int32_t> some_rows);
 

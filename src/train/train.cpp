@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
 #include "train/open_set_samples.hpp"

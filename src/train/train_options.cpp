@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.hpp"
 #include "data/sample_set.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"

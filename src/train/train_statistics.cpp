@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
 #include "data/feature_source.hpp"

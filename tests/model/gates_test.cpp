@@ -15,7 +15,6 @@
 #include "small_training.hpp"
 
 namespace parsnets {
-
 namespace {
 
 using test::random_matrix;
@@ -72,8 +71,6 @@ Gates gates_for(const GateOptions& options, const Matrix<float>& e, unsigned thr
 ErrorCode code_of(const GateOptions& options, const Matrix<float>& e) {
   return test::caught([&] { gates_for(options, e); }).code();
 }
-
-}  // namespace
 
 TEST(Gates, TheSingleNetworkIsAlwaysOpen) {
   const auto e = random_matrix<float>(10, 7, 1);
@@ -269,4 +266,5 @@ TEST(Gates, RandomRotationsSpreadTheEnergyThatPrincipalAxesConcentrate) {
   EXPECT_GT(degenerate.maximum, 0.8);
 }
 
+}  // namespace
 }  // namespace parsnets

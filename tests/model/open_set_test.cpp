@@ -10,7 +10,6 @@
 #include "parsnets/error.hpp"
 
 namespace parsnets {
-
 namespace {
 
 Rejection some() {
@@ -237,5 +236,4 @@ TEST(PredictionSets, AreMadeForCoveragesBetweenZeroAndOneAndTheClassesOfTheBank)
 }
 
 }  // namespace
-
 }  // namespace parsnets

@@ -35,8 +35,6 @@ bool same(const RankedClass& a, const RankedClass& b) {
   return a.class_index == b.class_index && a.score == b.score && a.confidence == b.confidence;
 }
 
-}  // namespace
-
 TEST(Predictor, RanksAsTheScoresDo) {
   for (const std::string method : {"parsnets", "scln", "eszsl", "reverse-ridge"}) {
     Trained t(method);
@@ -146,8 +144,6 @@ TEST(Predictor, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Predictor(t.model, stale), Error);
   EXPECT_THROW(predictor.rank(x, Ranking(t.model), t.pool, best), Error) << "a ranking of other classes";
 }
-
-namespace {
 
 constexpr std::size_t kDimensions = 21, kEncoding = 12, kNetworks = 6, kOpen = 2, kAttributes = 7, kClasses = 9;
 
@@ -291,8 +287,6 @@ struct Definition {
   }
 };
 
-}  // namespace
-
 TEST(Predictor, EqualsTheDefinitionForEveryKindOfModel) {
   Rng rng(8);
   const Matrix<float> x = drawn(rng, 60, kDimensions);
@@ -357,4 +351,5 @@ TEST(Predictor, WeightsThatOverflowAreRefused) {
   EXPECT_THROW(model.scores(x.view(), pool), Error);
 }
 
+}  // namespace
 }  // namespace parsnets
