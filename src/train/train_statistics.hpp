@@ -33,12 +33,6 @@ Model train_from_statistics(const Statistics& statistics, const Dataset& data, c
                             ThreadPool& pool, ProgressObserver* progress = nullptr, TrainRun* run = nullptr,
                             std::vector<StatisticsPart> parts = {});
 
-/// One linear map, places and attribute head of the classes that have samples; no calibration yet. The classes of
-/// `statistics` are those of `data`, in its order; of `data` only class names and semantics are read. Feature scaling
-/// standardize needs statistics with scaling none.
-Model fit_statistics(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& options,
-                     ThreadPool& pool);
-
 /// A validation problem: the classes of one group play the unseen ones.
 struct StatisticsFold {
   Statistics fit;   ///< of the other groups, without the samples that test
