@@ -62,14 +62,14 @@ struct Field : testing::Test {
 std::vector<float> field_values(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
 std::vector<float> vectors_of(const Model& model) { return field_values(model.class_vectors()); }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
+double sum_of_products(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
   return sum;
 }
 
 void to_unit(std::vector<double>& v) {
-  const double length = std::sqrt(dot(v, v));
+  const double length = std::sqrt(sum_of_products(v, v));
   for (double& x : v) x /= length;
 }
 
@@ -98,7 +98,8 @@ Rows slow_adapt(const Model& model, const Matrix<float>& pile, int rounds, Threa
       std::vector<double> r;
       double total = 0;
       for (std::size_t c = 0; c < places.size(); ++c) {
-        r.push_back(std::exp(field.sharpness * (dot(sample, places[c]) - (model.classes.seen[c] ? model.gamma : 0))));
+        r.push_back(std::exp(field.sharpness *
+                             (sum_of_products(sample, places[c]) - (model.classes.seen[c] ? model.gamma : 0))));
         total += r.back();
       }
       for (std::size_t c = 0; c < places.size(); ++c) {
