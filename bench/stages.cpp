@@ -176,15 +176,15 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
   bank.semantic_preprocess.scaling = SemanticScaling::none;
   bank.classes.names = data.class_names;
   bank.classes.semantics = Matrix<float>::copy_of(data.semantics.values.view());
-  const PreparedClasses prepared = bank.prepare_classes(stages.fastest());
+  const Predictor comparer(bank, stages.fastest());
   Matrix<float> scores(p.targets.rows(), data.classes());
-  stages.measure(
-      "score", {2 * s.n * s.m * s.classes + 2 * s.n * s.m, 4 * (s.n * s.m + s.classes * s.m + s.n * s.classes)},
-      [&](ThreadPool& pool) {
-        bank.visit_prediction_scores(p.targets.view(), prepared, pool, [&](std::size_t first, const auto& some) {
-          std::ranges::copy(some.values(), scores.row(first).begin());
-        });
-      });
+  stages.measure("score",
+                 {2 * s.n * s.m * s.classes + 2 * s.n * s.m, 4 * (s.n * s.m + s.classes * s.m + s.n * s.classes)},
+                 [&](ThreadPool& pool) {
+                   comparer.compare(p.targets.view(), pool, [&](std::size_t first, const auto& some) {
+                     std::ranges::copy(some.values(), scores.row(first).begin());
+                   });
+                 });
   const Model model = train(data, {}, stages.fastest());
   const Ranking ranking(model);
   std::vector<RankedClass> best(5);
@@ -200,7 +200,7 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
   stages.measure("export, int8", {3 * weights, 4 * weights + as_double(file.size())},
                  [&](ThreadPool& pool) { device_file(model, Precision::int8, 0, pool); });
 
-  const PreparedClasses prepared = model.prepare_classes(stages.fastest());
+  const Predictor predictor(model, stages.fastest());
   const double d = s.d, h = as_double(model.encoder.weights.rows()), o = as_double(model.outputs()),
                z = as_double(model.z_dimensions()), k = as_double(model.gates.open),
                anchors = as_double(model.gates.anchors.size()),
@@ -210,7 +210,7 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
                touched = 4 * (d * h + anchors + k * (z + 1) * o + as_double(model.shared.size()) + o * s.classes);
   const Matrix<float> x = gather_rows(data.features.view(), data.split.trainval);
   stages.measure("predict, all samples", {s.n * flops, 4 * s.n * (d + s.classes) + 4 * weights}, [&](ThreadPool& pool) {
-    model.visit_scores(x.view(), prepared, pool, [&](std::size_t, MatrixView<const float> rows) {
+    predictor.visit_scores(x.view(), pool, [&](std::size_t, MatrixView<const float> rows) {
       for (std::size_t r = 0; r < rows.rows(); ++r) ranking.winner(rows.row(r));
     });
   });
@@ -221,7 +221,7 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
   stages.measure(
       "predict, batch 1", {flops, 4 * (d + s.classes) + touched},
       [&](ThreadPool& pool) {
-        singles([&](MatrixView<const float> one) { return model.scores(one, prepared, pool); });
+        singles([&](MatrixView<const float> one) { return model.scores(one, predictor.classes(), pool); });
       },
       kShort, kSingles);
   const DeviceModel device(std::move(file), "int8");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "data/synth.hpp"
@@ -61,6 +62,18 @@ inline TrainOptions small_options(const std::string& method = "parsnets", const 
   const bool gated = !std::holds_alternative<BaselineOptions>(options.method);
   return options_with(method, (gated ? "encoding=24;networks=8;" : "") +
                                   std::string(gated && method != "mmg" ? "active=3;" : "") + changes);
+}
+
+/// Adds "new 0", "new 1", …, all described differently; returns their names.
+inline std::vector<std::string> add_new_classes(Model& model, std::size_t many) {
+  std::vector<std::string> names;
+  Matrix<float> semantics(many, model.attributes());
+  for (std::size_t c = 0; c < many; ++c) {
+    names.push_back("new " + std::to_string(c));
+    for (std::size_t a = 0; a < semantics.cols(); ++a) semantics(c, a) = std::sin(static_cast<float>(c * 31 + a));
+  }
+  model.add_classes(names, semantics.view());
+  return names;
 }
 
 /// A model trained on that data set.

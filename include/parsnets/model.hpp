@@ -141,17 +141,10 @@ struct Model {
   Matrix<float> scores(MatrixView<const float> x, ThreadPool& pool) const;
   /// The same to the bit, with the classes prepared before: most of the time of a single sample.
   Matrix<float> scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const;
-  /// The same to the bit, some rows at a time: memory does not grow with n x C.
-  void visit_scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool,
-                    const ScoreVisitor& visit) const;
   /// The class bank as scores() and explain() compare it. Stale once the model changes.
   PreparedClasses prepare_classes(ThreadPool& pool) const;
   /// The same to the bit from what was prepared before classes were added, without doing those anew.
   PreparedClasses prepare_added_classes(const PreparedClasses& before, ThreadPool& pool) const;
-  /// n x o predicted class vectors to n x C scores, some rows at a time (forward models only): the second half of
-  /// visit_scores().
-  void visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
-                               const ScoreVisitor& visit) const;
   /// C x o: the vectors that predictions are compared with, from the class bank: prepared, for cosine centred, or
   /// their places in class space.
   Matrix<float> class_vectors() const;

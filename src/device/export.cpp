@@ -61,9 +61,9 @@ class ValidationModel {
       unseen_ = gather_rows(data.features, fold_.unseen);
       seen_ = gather_rows(data.features, fold_.seen);
     }
-    const PreparedClasses prepared = model_.prepare_classes(pool);
+    const Predictor predictor(model_, pool);
     const auto score = [&](MatrixView<const float> x, const ScoreVisitor& visit) {
-      model_.visit_scores(x, prepared, pool, visit);
+      predictor.visit_scores(x, pool, visit);
     };
     const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
                                             data, fold_, /*with_temperature=*/false);

@@ -133,11 +133,11 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
   if (unseen.rows.empty() || seen.rows.empty())
     refuse("labels", "samples of seen and of unseen classes",
            fmt::format("{} of seen and {} of unseen classes", seen.rows.size(), unseen.rows.size()));
-  const PreparedClasses prepared = model.prepare_classes(pool);
+  const Predictor predictor(model, pool);
   const auto scores_of = [&](const Matrix<float>& rows) {
-    return kept({rows.rows(), classes,
-                 [&](const ScoreVisitor& visit) { model.visit_scores(rows.view(), prepared, pool, visit); }},
-                kKeptScores);
+    return kept(
+        {rows.rows(), classes, [&](const ScoreVisitor& visit) { predictor.visit_scores(rows.view(), pool, visit); }},
+        kKeptScores);
   };
   const Matrix<float> unseen_rows = gather_rows(x, unseen.rows), seen_rows = gather_rows(x, seen.rows);
   const ScoreSource unseen_scores = scores_of(unseen_rows), seen_scores = scores_of(seen_rows);

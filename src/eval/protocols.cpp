@@ -127,9 +127,9 @@ double zsl(const Unseen& unseen, const std::vector<std::int32_t>& rows, ThreadPo
   for (const auto r : rows) labels.push_back(unseen.labels[static_cast<std::size_t>(r)]);
   AccuracyCount count(unseen.classes.size(), labels, unseen.classes);
   const Matrix<float> f = gather_rows(unseen.f.view(), rows);
-  unseen.model.visit_prediction_scores(
-      f.view(), unseen.model.prepare_classes(pool), pool,
-      [&](std::size_t first, MatrixView<const float> scores) { count.add(first, scores); });
+  Predictor(unseen.model, pool).compare(f.view(), pool, [&](std::size_t first, MatrixView<const float> scores) {
+    count.add(first, scores);
+  });
   return count.result().top1_per_class;
 }
 

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/linalg.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
@@ -221,7 +220,7 @@ Explanation explain(const Model& model, std::span<const float> x, const Prepared
   result.open_networks.assign(open.row(0).begin(), open.row(0).end());
   RankedClass best[2];
   std::size_t ranked = 0;
-  model.visit_prediction_scores(f.view(), prepared, pool, [&](std::size_t, MatrixView<const float> scores) {
+  predictor_of(model, prepared).compare(f.view(), pool, [&](std::size_t, MatrixView<const float> scores) {
     ranked = Ranking(model).best(scores.row(0), best);
   });
   centre_rows(model, f.view());

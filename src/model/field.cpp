@@ -26,12 +26,6 @@ double degrees_between(std::span<const float> a, std::span<const float> b) {
 
 constexpr std::size_t kAdaptationsTold = 100;  ///< the latest ones that a record keeps
 
-void require_class_space(const Model& model) {
-  if (model.targets != Targets::classes)
-    throw Error(ErrorCode::usage, fmt::format("learning in the field needs a model of class space ({})",
-                                              option_name("method", "parsnets")));
-}
-
 /// A copy to write to: what is in the model may belong to a file or to other models, too.
 Experience writable(const Experience& experience, const Model& model) {
   const std::size_t classes = model.classes.names.size();
@@ -137,7 +131,9 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
 }  // namespace
 
 void check_field_samples(const Model& model, std::size_t samples, const char* what) {
-  require_class_space(model);
+  if (model.targets != Targets::classes)
+    throw Error(ErrorCode::usage, fmt::format("learning in the field needs a model of class space ({})",
+                                              option_name("method", "parsnets")));
   if (samples == 0) throw Error(BadInput{what, "samples", "at least one", "none", ""});
 }
 

@@ -9,14 +9,9 @@
 
 namespace parsnets {
 
-namespace {
-
-/// Refers to both.
 Predictor predictor_of(const Model& model, const PreparedClasses& prepared) {
   return Predictor(model, std::shared_ptr<const PreparedClasses>(std::shared_ptr<void>(), &prepared));
 }
-
-}  // namespace
 
 Matrix<float> Model::predict(MatrixView<const float> x, ThreadPool& pool) const {
   if (direction != Direction::forward)
@@ -35,20 +30,9 @@ Matrix<float> Model::scores(MatrixView<const float> x, ThreadPool& pool) const {
 }
 
 Matrix<float> Model::scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool) const {
-  const Predictor predictor = predictor_of(*this, prepared);
   Matrix<float> made(x.rows(), prepared.vectors.rows());
-  predictor.scores(x, pool, made.view());
+  predictor_of(*this, prepared).scores(x, pool, made.view());
   return made;
-}
-
-void Model::visit_scores(MatrixView<const float> x, const PreparedClasses& prepared, ThreadPool& pool,
-                         const ScoreVisitor& visit) const {
-  predictor_of(*this, prepared).visit_scores(x, pool, visit);
-}
-
-void Model::visit_prediction_scores(MatrixView<const float> f, const PreparedClasses& prepared, ThreadPool& pool,
-                                    const ScoreVisitor& visit) const {
-  predictor_of(*this, prepared).compare(f, pool, visit);
 }
 
 void centre_rows(const Model& model, MatrixView<float> rows) {

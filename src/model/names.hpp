@@ -2,7 +2,6 @@
 // The names of choices, as options, model files and reports spell them.
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,22 +28,9 @@ inline const Names<SemanticScaling>& semantic_scaling_names() {
                                             {"binary", SemanticScaling::binary}};
   return names;
 }
-inline const Names<GateKind>& gate_names() {
-  static const Names<GateKind> names{
-      {"always", GateKind::always}, {"energy", GateKind::energy}, {"anchor", GateKind::anchor}};
-  return names;
-}
 inline const Names<Similarity>& similarity_names() {
   static const Names<Similarity> names{
       {"cosine", Similarity::cosine}, {"dot", Similarity::dot}, {"euclidean", Similarity::euclidean}};
-  return names;
-}
-inline const Names<Targets>& targets_names() {
-  static const Names<Targets> names{{"semantics", Targets::semantics}, {"classes", Targets::classes}};
-  return names;
-}
-inline const Names<Direction>& direction_names() {
-  static const Names<Direction> names{{"forward", Direction::forward}, {"reverse", Direction::reverse}};
   return names;
 }
 

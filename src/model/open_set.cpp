@@ -30,6 +30,18 @@ constexpr std::array<Words, Evidence::kCount> kWords{
 
 const char* words_of(std::size_t j, bool high) { return high ? kWords[j].high : kWords[j].low; }
 
+constexpr double kRounding = 1e-9;  // 100·0.55 is above 55
+
+/// The largest value that enough of them reach. Reorders them.
+float conformal_quantile(std::vector<float>& confidences, double coverage) {
+  const auto n = static_cast<double>(confidences.size());
+  const double place = std::ceil((n + 1) * coverage - kRounding);
+  if (place > n) return 0;
+  const auto found = confidences.begin() + static_cast<std::ptrdiff_t>(place) - 1;
+  std::ranges::nth_element(confidences, found, std::greater());
+  return *found;
+}
+
 }  // namespace
 
 float Rejection::known_score(const Evidence& evidence, bool best_is_seen) const {
@@ -81,22 +93,6 @@ std::string weak_rejection(const Model& model) {
       "classes, with AUROC {:.1f} (chance: 50)",
       found->rejected_seen, unseen, found->auroc);
 }
-
-namespace {
-
-constexpr double kRounding = 1e-9;  // 100·0.55 is above 55
-
-/// The largest value that enough of them reach. Reorders them.
-float conformal_quantile(std::vector<float>& confidences, double coverage) {
-  const auto n = static_cast<double>(confidences.size());
-  const double place = std::ceil((n + 1) * coverage - kRounding);
-  if (place > n) return 0;
-  const auto found = confidences.begin() + static_cast<std::ptrdiff_t>(place) - 1;
-  std::ranges::nth_element(confidences, found, std::greater());
-  return *found;
-}
-
-}  // namespace
 
 std::vector<float> PredictionSets::thresholds(double coverage, std::span<const std::uint8_t> is_seen) const {
   if (!(coverage > 0 && coverage < 1))

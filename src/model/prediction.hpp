@@ -1,9 +1,7 @@
 #pragma once
 // Steps of prediction that explanations and the class bank share.
 
-#include <cstdint>
-
-#include "parsnets/model.hpp"
+#include "parsnets/predictor.hpp"
 
 namespace parsnets {
 
@@ -13,6 +11,9 @@ struct PreparedClasses {
   std::vector<float> squares;  ///< C, squared lengths of the rows
   std::vector<float> lengths;  ///< C, targets classes: of the places in class space
 };
+
+/// Refers to both.
+Predictor predictor_of(const Model& model, const PreparedClasses& prepared);
 
 /// What is compared with class vectors: for cosine alone, subtracts μ from every row.
 void centre_rows(const Model& model, MatrixView<float> rows);

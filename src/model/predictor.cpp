@@ -58,6 +58,20 @@ void point_to_rows(MatrixView<float> values, std::vector<float*>& rows) {
 
 std::span<const float* const> read_only(const std::vector<float*>& rows) { return {rows.data(), rows.size()}; }
 
+/// score(first, some of the rows, scores) makes the scores of some rows: some 32 MB of them at a time.
+template <class Score>
+void visit_rows(MatrixView<const float> rows, std::size_t classes, const ScoreVisitor& visit, const Score& score) {
+  constexpr std::size_t kBytes = std::size_t{32} << 20, kFewest = 64;
+  const std::size_t most =
+      std::min(rows.rows(), std::max(kFewest, kBytes / sizeof(float) / std::max<std::size_t>(classes, 1)));
+  Matrix<float> room(most, classes);
+  for (std::size_t first = 0; first < rows.rows(); first += most) {
+    const MatrixView<float> scores(room.data(), std::min(most, rows.rows() - first), classes);
+    score(first, MatrixView<const float>(rows.row(first).data(), scores.rows(), rows.cols()), scores);
+    visit(first, scores);
+  }
+}
+
 }  // namespace
 
 /// Takes blocks of samples from raw features to scores, each by one thread in memory that is used again. Refers to the
@@ -297,24 +311,6 @@ void Predictor::scores(MatrixView<const float> x, ThreadPool& pool, MatrixView<f
                                               classes().vectors.rows(), scores.rows(), scores.cols()));
   state_->scores(x, pool, scores, 0);
 }
-
-namespace {
-
-/// score(first, some of the rows, scores) makes the scores of some rows: some 32 MB of them at a time.
-template <class Score>
-void visit_rows(MatrixView<const float> rows, std::size_t classes, const ScoreVisitor& visit, const Score& score) {
-  constexpr std::size_t kBytes = std::size_t{32} << 20, kFewest = 64;
-  const std::size_t most =
-      std::min(rows.rows(), std::max(kFewest, kBytes / sizeof(float) / std::max<std::size_t>(classes, 1)));
-  Matrix<float> room(most, classes);
-  for (std::size_t first = 0; first < rows.rows(); first += most) {
-    const MatrixView<float> scores(room.data(), std::min(most, rows.rows() - first), classes);
-    score(first, MatrixView<const float>(rows.row(first).data(), scores.rows(), rows.cols()), scores);
-    visit(first, scores);
-  }
-}
-
-}  // namespace
 
 void Predictor::visit_scores(MatrixView<const float> x, ThreadPool& pool, const ScoreVisitor& visit) const {
   visit_rows(x, classes().vectors.rows(), visit,

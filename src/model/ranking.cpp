@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "base/row_products.hpp"
 #include "parsnets/error.hpp"

@@ -66,7 +66,7 @@ void require_size(std::size_t rows, std::size_t per_row, std::size_t most, const
 std::vector<std::string> sets_of(const ServedBank& bank, double coverage, MatrixView<const float> x, ThreadPool& pool) {
   const std::vector<float> thresholds = bank.model.sets.thresholds(coverage, bank.model.classes.seen);
   std::vector<std::string> sets;
-  bank.model.visit_scores(x, *bank.prepared, pool, [&](std::size_t, MatrixView<const float> scores) {
+  Predictor(bank.model, bank.prepared).visit_scores(x, pool, [&](std::size_t, MatrixView<const float> scores) {
     for (std::size_t r = 0; r < scores.rows(); ++r) {
       std::string set = "[";
       for (const RankedClass& c : bank.ranking.set(scores.row(r), thresholds))

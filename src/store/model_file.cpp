@@ -83,16 +83,17 @@ void visit_fields(auto& io, auto& model) {
   io.count("encoding", h, 0, model.dimensions);
   io.number("reconstruction_error", model.encoder.reconstruction_error, 0, 2);
   io.flag("networks_see_encoding", model.networks_see_encoding);
-  io.choice("gates", model.gates.kind, gate_names());
+  io.choice("gates", model.gates.kind,
+            {{"always", GateKind::always}, {"energy", GateKind::energy}, {"anchor", GateKind::anchor}});
   io.count("networks", model.gates.networks, 1, 65535);
   io.count("open_networks", model.gates.open, 1, model.gates.networks);
   io.flag("relu", model.relu);
   io.count("whitening_axes", axes, 0, m);
   io.count("prototype_support", support, 0, kMost);
   io.number("prototype_width", model.prototypes.width, 0, 1e6);
-  io.choice("direction", model.direction, direction_names());
+  io.choice("direction", model.direction, {{"forward", Direction::forward}, {"reverse", Direction::reverse}});
   io.choice("similarity", model.similarity, similarity_names());
-  io.choice("targets", model.targets, targets_names());
+  io.choice("targets", model.targets, {{"semantics", Targets::semantics}, {"classes", Targets::classes}});
   io.count("outputs", o, 1, kMost);
   const bool class_space = model.targets == Targets::classes, forward = model.direction == Direction::forward;
   if (class_space) {

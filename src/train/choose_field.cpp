@@ -38,10 +38,9 @@ struct Trial {
   std::vector<std::uint8_t> fit_is_right;  ///< n: whether that is the sample's class
   std::vector<double> rest;                ///< Pile::rest for `sharpness`
   double sharpness = 0;
-  std::vector<Indices> unsuitable;  ///< piles
-  Figures before;                   ///< without unlabelled samples
-  Figures best;                     ///< the same at the best gamma
-  double best_gamma = 0;
+  std::vector<Indices> unsuitable;    ///< piles
+  Figures before;                     ///< without unlabelled samples
+  double best_gamma = 0, best_h = 0;  ///< likewise, and the harmonic mean there
 };
 
 Matrix<float> scores_of(const Matrix<float>& samples, const Matrix<float>& vectors, std::size_t rows,
@@ -106,15 +105,13 @@ Verdicts verdicts(const Trial& trial, const Matrix<float>& held, ThreadPool& poo
   return found;
 }
 
-double harmonic(double u, double s) { return u + s > 0 ? 2 * u * s / (u + s) : 0; }
-
 Figures at_gamma(const Trial& trial, const Verdicts& found, double gamma) {
   double u = 0, s = 0;
   for (std::size_t i = 0; i < found.lead.size(); ++i) {
     const bool is_unseen = i < trial.fold.unseen, to_unseen = found.lead[i] < gamma;
     if (found.right[i] && is_unseen == to_unseen) (is_unseen ? u : s) += found.class_share[i];
   }
-  return {found.zsl, harmonic(u, s)};
+  return {found.zsl, harmonic_mean(u, s)};
 }
 
 /// The gamma with the highest harmonic mean: every one at which a verdict changes is visited.
@@ -129,7 +126,7 @@ double best_gamma(const Trial& trial, const Verdicts& found) {
     const std::size_t i = order[place];
     if (found.right[i]) (i < trial.fold.unseen ? u : s) += (i < trial.fold.unseen ? 1 : -1) * found.class_share[i];
     const double next = place + 1 < order.size() ? found.lead[order[place + 1]] : found.lead[i];
-    if (const double h = harmonic(u, s); h > best && (next > found.lead[i] || place + 1 == order.size())) {
+    if (const double h = harmonic_mean(u, s); h > best && (next > found.lead[i] || place + 1 == order.size())) {
       best = h;
       gamma = (found.lead[i] + next) / 2;
     }
@@ -162,7 +159,7 @@ std::vector<Indices> unsuitable_piles(const FieldFold& fold, std::uint64_t seed)
 }
 
 Trial make_trial(const FieldFold& fold, std::uint64_t seed, ThreadPool& pool) {
-  Trial trial{fold, scales(fold.samples), {}, {}, {}, 0, unsuitable_piles(fold, seed), {}, {}, 0};
+  Trial trial{fold, scales(fold.samples), {}, {}, {}, 0, unsuitable_piles(fold, seed), {}};
   const Matrix<float> scores = scores_of(fold.samples, fold.fit, fold.samples.rows(), pool);
   for (std::size_t i = 0; i < scores.rows(); ++i) {
     const std::size_t best = best_of(scores.row(i));
@@ -172,7 +169,7 @@ Trial make_trial(const FieldFold& fold, std::uint64_t seed, ThreadPool& pool) {
   const Verdicts found = verdicts(trial, fold.held, pool);
   trial.before = at_gamma(trial, found, fold.gamma);
   trial.best_gamma = best_gamma(trial, found);
-  trial.best = at_gamma(trial, found, trial.best_gamma);
+  trial.best_h = at_gamma(trial, found, trial.best_gamma).h;
   return trial;
 }
 
@@ -352,16 +349,16 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   }
   settings.strength = kStrengths[strength];
   double least = best.merit() + kFieldNoise;
-  const auto keep_if_better = [&](const FieldSettings& tried) {
-    if (tried == settings) return;
+  const FieldSettings usual = settings;
+  for (const double certainty : kCertainty) {
+    FieldSettings tried = usual;
+    tried.certainty = certainty;
+    if (tried == usual) continue;
     if (const Figures found = adapted_to_all(trials, tried, pool); found.merit() > least) {
       least = found.merit();
       settings = tried;
     }
-  };
-  const FieldSettings usual = settings;
-  for (const double certainty : kCertainty)
-    if (certainty != usual.certainty) keep_if_better({usual.example_prior, usual.strength, usual.sharpness, certainty});
+  }
   double fall = worst_fall(trials, settings, pool);
   while (fall > kMostFall && strength + 1 < std::size(kStrengths)) {
     settings.strength = kStrengths[++strength];
@@ -370,7 +367,7 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   best = adapted_to_all(trials, settings, pool, &settings.gamma_shift);
   for (const Trial& trial : trials) {
     choice.record.zsl += trial.before.zsl / static_cast<double>(trials.size());
-    choice.record.h += trial.best.h / static_cast<double>(trials.size());
+    choice.record.h += trial.best_h / static_cast<double>(trials.size());
   }
   choice.record.adapted_zsl = best.zsl;
   choice.record.adapted_h = best.h;

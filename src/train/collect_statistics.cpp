@@ -1,7 +1,5 @@
 // From a data set folder to its statistics, in one pass over the features.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/machine.hpp"

@@ -3,7 +3,7 @@
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
 #include "eval/score_source.hpp"
-#include "train/fit_methods.hpp"
+#include "train/fitter.hpp"
 
 namespace parsnets {
 

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_file.hpp"
 #include "data/sample_set.hpp"
 #include "formats/checkpoint.hpp"
-#include "parsnets/error.hpp"
 #include "train/train_options.hpp"
 
 namespace parsnets {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FoldResult, zsl, h, gamma, temperature)
 
 namespace {
 
@@ -78,11 +78,8 @@ DescentPlace load_refinement(const std::filesystem::path& file, const std::strin
 }
 
 void save_fold(const std::filesystem::path& file, const std::string& fingerprint, const FoldState& state) {
-  nlohmann::json json{{"zsl", state.result.zsl},
-                      {"h", state.result.h},
-                      {"gamma", state.result.gamma},
-                      {"temperature", state.result.temperature},
-                      {"field", state.field.has_value()}};
+  nlohmann::json json = state.result;
+  json["field"] = state.field.has_value();
   if (!state.field) return write_checkpoint(file, fingerprint, json.dump(), {});
   const FieldFold& field = *state.field;
   json["labels"] = field.labels;
@@ -95,9 +92,7 @@ void save_fold(const std::filesystem::path& file, const std::string& fingerprint
 
 FoldState load_fold(const std::filesystem::path& file, const std::string& fingerprint) {
   return reading(file, fingerprint, [&](const Checkpoint& read, const nlohmann::json& json) {
-    FoldState state;
-    state.result = {json.at("zsl").get<double>(), json.at("h").get<double>(), json.at("gamma").get<double>(),
-                    json.at("temperature").get<double>()};
+    FoldState state{json.get<FoldResult>(), {}};
     if (!json.at("field").get<bool>()) return state;
     state.field.emplace();
     state.field->samples = read.matrix("samples");

@@ -1,14 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
 #include "solvers/descent.hpp"
 #include "solvers/joint.hpp"
 #include "solvers/preconditioner.hpp"
 #include "solvers/svr.hpp"
-#include "train/fit_methods.hpp"
+#include "train/fitter.hpp"
 #include "train/train_run.hpp"
 
 namespace parsnets {

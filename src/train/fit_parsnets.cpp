@@ -1,9 +1,8 @@
 #include <algorithm>
 
-#include "base/linalg.hpp"
 #include "base/machine.hpp"
 #include "train/fit_checkpoint.hpp"
-#include "train/fit_methods.hpp"
+#include "train/fitter.hpp"
 #include "train/place_classes.hpp"
 
 namespace parsnets {

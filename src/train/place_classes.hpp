@@ -6,10 +6,6 @@
 //   (Σ_s n_s m_s m_sᵀ + N·I)·H = Σ_s n_s m_s a_sᵀ,   m_s = mean of class s − g:  f has about unit variance within
 //   classes.
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "parsnets/dataset.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/options.hpp"

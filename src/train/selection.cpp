@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "train/fit_checkpoint.hpp"
@@ -174,16 +173,15 @@ std::vector<FoldResult> Candidates::evaluate_path(std::span<const Candidate* con
         model.semantic_preprocess = fit_place_semantics(options_of(i), data_.semantics, means);
         place_classes(model, means, options_of(i));
       }
-      const PreparedClasses prepared = model.prepare_classes(pool_);
-      const auto scores_of = [&](const Matrix<float>& predicted) {
-        return ScoreSource{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
-                             model.visit_prediction_scores(predicted.view(), prepared, pool_, visit);
-                           }};
+      const Predictor predictor(model, pool_);
+      const auto scores_of = [&](const Matrix<float>& f) {
+        return ScoreSource{f.rows(), data_.classes(),
+                           [&](const ScoreVisitor& visit) { predictor.compare(f.view(), pool_, visit); }};
       };
       tell(i, evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, !quick));
       if (field_folds_ != nullptr)
-        field_folds_->push_back(
-            field_fold({model, prepared, unseen, seen}, data_, split, results[i].gamma, path[i]->options.run.seed));
+        field_folds_->push_back(field_fold({model, predictor.classes(), unseen, seen}, data_, split, results[i].gamma,
+                                           path[i]->options.run.seed));
     }
     std::erase_if(waiting, due);
   };
@@ -248,13 +246,10 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     if (f == 0 && shares) place_.group->sum(std::span<std::uint64_t>(cut));
   }
   if (shares) sum_results(candidates, *place_.group);
-  std::vector<Candidate> looked_at;
   std::set<const Candidate*> left_out;
   for (std::size_t p = 0; p < order.size(); ++p)
     if (cut[p] > 0) left_out.insert(paths[order[p]].begin(), paths[order[p]].end());
-  for (auto& candidate : candidates)
-    if (!left_out.contains(&candidate)) looked_at.push_back(std::move(candidate));
-  candidates = std::move(looked_at);
+  std::erase_if(candidates, [&](const Candidate& candidate) { return left_out.contains(&candidate); });
 }
 
 /// A fold that is done is not fitted again.

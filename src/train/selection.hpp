@@ -2,7 +2,6 @@
 // Looks at candidate options on validation classes, and chooses.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>

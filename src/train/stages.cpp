@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/linalg.hpp"
 #include "data/sample_set.hpp"
 #include "features/fit_encoder.hpp"
 #include "features/preprocess.hpp"
@@ -140,7 +139,7 @@ const Encoding& Stages::encoding(const EncoderRequest& request) {
   });
 }
 
-Gating& Stages::gated(const GateRequest& request) {
+Gating& Stages::gating(const GateRequest& request) {
   return gating_.get(request, [&] {
     const Encoding& coded = encoding(request.encoder);
     const auto encodings = [&](std::span<const std::size_t> samples) {
@@ -155,8 +154,6 @@ Gating& Stages::gated(const GateRequest& request) {
     return made;
   });
 }
-
-const Gating& Stages::gating(const GateRequest& request) { return gated(request); }
 
 TargetVectors Stages::targets(const SemanticOptions& semantics) const {
   TargetVectors made;
@@ -205,15 +202,15 @@ SampleBlocks Stages::blocks(FeatureScaling scaling, const GateRequest* gates, bo
       visit_row_blocks(data, rows, place.block_rows, [&](std::size_t first, std::span<const std::int32_t> block) {
         hand_out(first, prepared(scaling, block).view());
       });
-    if (request) gated(*request).per_network = std::move(counts);
+    if (request) gating(*request).per_network = std::move(counts);
   };
 }
 
 GateUsage Stages::usage(const GateRequest& request) {
-  std::vector<std::uint64_t> counts = gated(request).per_network;
+  std::vector<std::uint64_t> counts = gating(request).per_network;
   if (counts.empty()) {
     blocks(request.encoder.scaling, &request)([](const SampleBlock&) {});
-    counts = gated(request).per_network;
+    counts = gating(request).per_network;
   }
   if (place.group != nullptr) place.group->sum(std::span<std::uint64_t>(counts));
   return gate_usage({counts.begin(), counts.end()}, all_rows.size());

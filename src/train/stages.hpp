@@ -4,9 +4,9 @@
 // samples, and a stage sees nothing else of the options: it cannot be stale.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/fit_gates.hpp"
@@ -82,7 +82,7 @@ class Stages {
   /// Of refinement in class space.
   const Matrix<float>& class_preconditioner(FeatureScaling scaling, double shrinkage);
   const Encoding& encoding(const EncoderRequest& request);
-  const Gating& gating(const GateRequest& request);
+  Gating& gating(const GateRequest& request);
 
   TargetVectors targets(const SemanticOptions& semantics) const;
   /// Samples as linear maps are fitted to them, known by their sums. Refers to `targets`.
@@ -116,14 +116,9 @@ class Stages {
     Request request_{};
     std::optional<T> value_;
   };
-  struct MapRequest {
-    FeatureScaling scaling = FeatureScaling::none;
-    double shrinkage = 0;
-    bool operator==(const MapRequest&) const = default;
-  };
+  using MapRequest = std::pair<FeatureScaling, double>;  ///< and its shrinkage
 
   Matrix<float> prepared(FeatureScaling scaling, std::span<const std::int32_t> some_rows);
-  Gating& gated(const GateRequest& request);
 
   Stage<FeatureScaling, Inputs> inputs_;
   Stage<FeatureScaling, ClassSpace> class_space_;

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
-#include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
 #include "train/fitter.hpp"
 #include "train/open_set_samples.hpp"
@@ -38,8 +36,6 @@ int fold_count(const TrainOptions& o, const Dataset& data) {
             seen = static_cast<int>(data.seen_classes().size());  // with more folds, one class each would be repeated
   return std::clamp((wanted + held - 1) / held, fewest, std::min(kMost, std::max(seen, fewest)));
 }
-
-std::string more_folds(std::size_t count) { return fmt::format("{} more fold{}", count, count == 1 ? "" : "s"); }
 
 }  // namespace
 
@@ -88,11 +84,11 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       options = selected.winner.options;
       if (options.calibration.enabled) validation.gamma_from = "validation classes";
       validation.folds = folds.size();
-      validation.classes_from = data.split.validation_from +
-                                (folds.size() <= 1 ? ""
-                                 : data.split.validation_drawn
-                                     ? fmt::format("; {} with the seeds after it", more_folds(folds.size() - 1))
-                                     : fmt::format("; {} drawn from the seen classes", more_folds(folds.size() - 1)));
+      validation.classes_from = data.split.validation_from;
+      if (const std::size_t more = folds.size() - 1; more > 0)
+        validation.classes_from +=
+            fmt::format("; {} more fold{} {}", more, more == 1 ? "" : "s",
+                        data.split.validation_drawn ? "with the seeds after it" : "drawn from the seen classes");
       validation.zsl = selected.winner.result.zsl;
       validation.h = selected.winner.result.h;
     }
@@ -101,9 +97,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     semantics_of(options.method).weights = equal_weights(data.semantics.tables.size());
     warnings.push_back("the tables of semantics have equal weights: they were not chosen on validation classes");
   }
-  const auto checkpoint = options.run.checkpoint.empty()
-                              ? std::filesystem::path()
-                              : std::filesystem::path(options.run.checkpoint.string() + ".final");
+  auto checkpoint = options.run.checkpoint;
+  if (!checkpoint.empty()) checkpoint += ".final";
   const bool alone = needs_all_samples(options.method);
   Fitter fitter(data, data.split.trainval, pool, progress, alone ? SamplePlace{} : place);
   const bool same_fits = alone && place.size() > 1;  // none may go on from where another was
@@ -148,8 +143,7 @@ void remove_checkpoints(const std::filesystem::path& checkpoint) {
   std::error_code ignored;
   const auto folder = checkpoint.parent_path().empty() ? std::filesystem::path(".") : checkpoint.parent_path();
   const std::string name = checkpoint.filename().string();
-  std::vector<std::filesystem::path>
-      files;  // CHECKPOINT.final, .fold3.done, .fold0.steps, and what a kill left of them
+  std::vector<std::filesystem::path> files;  // CHECKPOINT.final, .fold3.done, and what a kill left of them
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string file = entry.path().filename().string();
     if (file.starts_with(name + ".final") || file.starts_with(name + ".fold")) files.push_back(entry.path());

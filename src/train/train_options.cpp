@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.hpp"
 #include "data/sample_set.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
@@ -215,6 +214,86 @@ void add_method(OptionTable& table, const std::function<std::string()>& name,
 
 bool is_method(std::string_view name) { return std::ranges::count(method_names(), name) > 0; }
 
+bool has_negative_features(const Dataset& data) {
+  constexpr std::size_t kRows = 8192;
+  bool negative = false;
+  if (data.features.empty()) return negative;
+  visit_row_blocks(data, data.split.trainval, kRows, [&](std::size_t, std::span<const std::int32_t> rows) {
+    negative =
+        negative || std::ranges::any_of(rows, [&](std::int32_t r) {
+          return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
+        });
+  });
+  return negative;
+}
+
+template <class T>
+void by_size(T& field, T value) {
+  if (field == kBySize) field = value;
+}
+
+void resolve(ParsNetsOptions& o, const Dataset& data) {
+  const std::size_t n = data.split.trainval.size(), d = data.features.cols(), seen = data.seen_classes().size();
+  by_size(o.shrinkage, default_shrinkage(d, static_cast<double>(n)));
+  by_size(o.attribute_steps, default_attribute_steps(seen));
+  by_size(o.networks, default_networks(seen, n));
+  by_size(o.active, std::clamp(o.networks, 1, 10));
+  by_size(o.encoding, std::min(64, most_encoding(d, n)));
+}
+
+/// K and h follow from each other: energy gates divide an encoding into equal parts.
+void resolve(PaperOptions& o, const Dataset& data) {
+  const auto d = static_cast<int>(data.features.cols());
+  const int most = most_networks(data.split.trainval.size());
+  if (o.part == PaperPart::mmg) {
+    by_size(o.networks, std::min(kMmgNetworks, most));
+    by_size(o.active, o.networks);
+    o.gates = GateKind::anchor;
+  }
+  by_size(o.networks, d < kPaperEncoding ? std::min(most, d) : kPaperNetworks);
+  const int wide = std::min(d, kPaperEncoding);
+  by_size(o.encoding,
+          o.gates == GateKind::energy && o.networks > 0 ? o.networks * std::max(1, wide / o.networks) : wide);
+  by_size(o.active, std::min(paper_active(data.known_as), o.networks));
+  if (o.part == PaperPart::scln) o.mmg = o.joint_steps = 0;
+}
+
+void resolve(BaselineOptions&, const Dataset&) {}
+
+using Complain = std::function<void(const std::string&)>;
+
+void complain_of_active(int networks, int active, const Complain& complain) {
+  if (active > networks)
+    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
+                         networks, active));
+}
+
+void complain_of(const ParsNetsOptions& o, const Complain& complain) {
+  if (o.prototype_width > 0 && o.prototype_width < 0.05)
+    complain(
+        fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"), o.prototype_width));
+  if (o.networks > 0) complain_of_active(o.networks, o.active, complain);
+}
+
+void complain_of(const PaperOptions& o, const Complain& complain) {
+  if (o.relu && !o.ridge)
+    complain(fmt::format("{} requires {}: ReLU networks have no exact dual", option_name("relu"),
+                         option_name("fit", "ridge")));
+  if (o.part == PaperPart::mmg && o.active != o.networks)
+    complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("active"),
+                         o.networks, o.active));
+  complain_of_active(o.networks, o.active, complain);
+  if (o.networks < 1) complain(fmt::format("{}: expected at least 1, found {}", option_name("networks"), o.networks));
+  if (o.gates == GateKind::energy && o.networks > 0 && o.encoding % o.networks != 0)
+    complain(fmt::format("{}: expected a multiple of {} ({}) for energy gates, found {}", option_name("encoding"),
+                         option_name("networks"), o.networks, o.encoding));
+}
+
+void complain_of(const BaselineOptions& o, const Complain& complain) {
+  if (o.kind == Baseline::dap && o.semantics.whitening > 0)
+    complain(option_name("semantic-whitening") + ": expected 0 for method dap");
+}
+
 }  // namespace
 
 std::vector<std::string> method_names() {
@@ -396,56 +475,6 @@ int paper_active(const std::string& known_as) {
   return known_as.starts_with("AWA") || known_as == "APY" ? 30 : known_as == "SUN" ? 80 : 40;
 }
 
-namespace {
-
-bool has_negative_features(const Dataset& data) {
-  constexpr std::size_t kRows = 8192;
-  bool negative = false;
-  if (data.features.empty()) return negative;
-  visit_row_blocks(data, data.split.trainval, kRows, [&](std::size_t, std::span<const std::int32_t> rows) {
-    negative =
-        negative || std::ranges::any_of(rows, [&](std::int32_t r) {
-          return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
-        });
-  });
-  return negative;
-}
-
-template <class T>
-void by_size(T& field, T value) {
-  if (field == kBySize) field = value;
-}
-
-void resolve(ParsNetsOptions& o, const Dataset& data) {
-  const std::size_t n = data.split.trainval.size(), d = data.features.cols(), seen = data.seen_classes().size();
-  by_size(o.shrinkage, default_shrinkage(d, static_cast<double>(n)));
-  by_size(o.attribute_steps, default_attribute_steps(seen));
-  by_size(o.networks, default_networks(seen, n));
-  by_size(o.active, std::clamp(o.networks, 1, 10));
-  by_size(o.encoding, std::min(64, most_encoding(d, n)));
-}
-
-/// K and h follow from each other: energy gates divide an encoding into equal parts.
-void resolve(PaperOptions& o, const Dataset& data) {
-  const auto d = static_cast<int>(data.features.cols());
-  const int most = most_networks(data.split.trainval.size());
-  if (o.part == PaperPart::mmg) {
-    by_size(o.networks, std::min(kMmgNetworks, most));
-    by_size(o.active, o.networks);
-    o.gates = GateKind::anchor;
-  }
-  by_size(o.networks, d < kPaperEncoding ? std::min(most, d) : kPaperNetworks);
-  const int wide = std::min(d, kPaperEncoding);
-  by_size(o.encoding,
-          o.gates == GateKind::energy && o.networks > 0 ? o.networks * std::max(1, wide / o.networks) : wide);
-  by_size(o.active, std::min(paper_active(data.known_as), o.networks));
-  if (o.part == PaperPart::scln) o.mmg = o.joint_steps = 0;
-}
-
-void resolve(BaselineOptions&, const Dataset&) {}
-
-}  // namespace
-
 TrainOptions resolve_options(const TrainOptions& options, const Dataset& data) {
   TrainOptions o = options;
   std::visit(
@@ -467,44 +496,6 @@ std::string reduced_paper(const TrainOptions& resolved, const Dataset& data) {
       "networks, {} active, and is not comparable with the paper's",
       data.features.cols(), kPaperEncoding, o->encoding, o->networks, o->active);
 }
-
-namespace {
-
-using Complain = std::function<void(const std::string&)>;
-
-void complain_of_active(int networks, int active, const Complain& complain) {
-  if (active > networks)
-    complain(fmt::format("{}: expected at most {} ({}), found {}", option_name("active"), option_name("networks"),
-                         networks, active));
-}
-
-void complain_of(const ParsNetsOptions& o, const Complain& complain) {
-  if (o.prototype_width > 0 && o.prototype_width < 0.05)
-    complain(
-        fmt::format("{}: expected 0 or at least 0.05, found {}", option_name("prototype-width"), o.prototype_width));
-  if (o.networks > 0) complain_of_active(o.networks, o.active, complain);
-}
-
-void complain_of(const PaperOptions& o, const Complain& complain) {
-  if (o.relu && !o.ridge)
-    complain(fmt::format("{} requires {}: ReLU networks have no exact dual", option_name("relu"),
-                         option_name("fit", "ridge")));
-  if (o.part == PaperPart::mmg && o.active != o.networks)
-    complain(fmt::format("{}: expected {}, the number of networks, for method mmg, found {}", option_name("active"),
-                         o.networks, o.active));
-  complain_of_active(o.networks, o.active, complain);
-  if (o.networks < 1) complain(fmt::format("{}: expected at least 1, found {}", option_name("networks"), o.networks));
-  if (o.gates == GateKind::energy && o.networks > 0 && o.encoding % o.networks != 0)
-    complain(fmt::format("{}: expected a multiple of {} ({}) for energy gates, found {}", option_name("encoding"),
-                         option_name("networks"), o.networks, o.encoding));
-}
-
-void complain_of(const BaselineOptions& o, const Complain& complain) {
-  if (o.kind == Baseline::dap && o.semantics.whitening > 0)
-    complain(option_name("semantic-whitening") + ": expected 0 for method dap");
-}
-
-}  // namespace
 
 void validate(const TrainOptions& o) {
   std::string problems;

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "features/statistics.hpp"
 #include "parsnets/training.hpp"
 #include "train/train_run.hpp"
+#include "train/validation.hpp"
 
 namespace parsnets {
 
@@ -30,5 +32,17 @@ TrainOptions resolve_options(const TrainOptions& options, const Dataset& data, c
 Model train_from_statistics(const Statistics& statistics, const Dataset& data, const TrainOptions& options,
                             ThreadPool& pool, ProgressObserver* progress = nullptr, TrainRun* run = nullptr,
                             std::vector<StatisticsPart> parts = {});
+
+/// A validation problem: the classes of one group play the unseen ones.
+struct StatisticsFold {
+  Statistics fit;   ///< of the other groups, without the samples that test
+  Dataset samples;  ///< the kept rows that test, and their labels
+  Fold fold;        ///< rows of `samples`; fold.fit is empty
+};
+
+/// The fold that holds out a group: its kept rows test the unseen classes; of every other class, kept rows with at most
+/// a fifth of its weight are taken out of the sums and test the seen ones. None when the group has no kept rows or
+/// fewer than two classes are left.
+std::optional<StatisticsFold> statistics_fold(const Statistics& statistics, std::size_t group, ThreadPool& pool);
 
 }  // namespace parsnets

@@ -16,8 +16,6 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-constexpr std::size_t kPredicted = 2048;  ///< rows at a time
-
 /// A part of the samples of each class, drawn with the seed, at least one each; all of them where they are few.
 Indices at_most(const Dataset& data, Indices rows, std::size_t most, std::uint64_t seed) {
   if (rows.size() <= most) return rows;
@@ -81,7 +79,7 @@ void warn_of_single_classes(const std::vector<Fold>& folds, std::vector<std::str
 Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<const std::int32_t> rows,
                            ThreadPool& pool) {
   Matrix<float> f(rows.size(), model.outputs());
-  visit_row_blocks(data, rows, kPredicted, [&](std::size_t first, std::span<const std::int32_t> block) {
+  visit_row_blocks(data, rows, kScoredRows, [&](std::size_t first, std::span<const std::int32_t> block) {
     const Matrix<float> part = model.predict(gather_rows(data.features.view(), block).view(), pool);
     std::ranges::copy(part.values(), f.row(first).begin());
   });
@@ -89,16 +87,11 @@ Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<co
 }
 
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {
-  const PreparedClasses prepared = model.prepare_classes(pool);
+  const Predictor predictor(model, pool);
   const auto source = [&](const Indices& rows) {
-    return ScoreSource{
-        rows.size(), model.classes.names.size(), [&](const ScoreVisitor& visit) {
-          visit_row_blocks(data, rows, kPredicted, [&](std::size_t first, std::span<const std::int32_t> block) {
-            const Matrix<float> x = gather_rows(data.features.view(), block);
-            model.visit_scores(x.view(), prepared, pool,
-                               [&](std::size_t row, MatrixView<const float> scores) { visit(first + row, scores); });
-          });
-        }};
+    return scores_of_rows(
+        data.features, rows, model.classes.names.size(),
+        [&](MatrixView<const float> x, const ScoreVisitor& visit) { predictor.visit_scores(x, pool, visit); });
   };
   return evaluate_fold(source(fold.unseen), source(fold.seen), data, fold);
 }

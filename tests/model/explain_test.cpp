@@ -15,13 +15,9 @@ TrainOptions with_width(const std::string& width) {
   return test::small_options("parsnets", "prototype-width=" + width);
 }
 
-std::vector<TrainOptions> kinds_of_models() {
-  return {test::small_options("scln"), test::small_options("paper", "fit=ridge;semantic-whitening=0.25"),
-          with_width("0"), with_width("0.7")};
-}
-
 TEST(Explain, ContributionsAddUpToTheDifferenceOfTheScores) {
-  for (const auto& options : kinds_of_models()) {
+  for (const auto& options : {test::small_options("scln"), with_width("0"), with_width("0.7"),
+                              test::small_options("paper", "fit=ridge;semantic-whitening=0.25")}) {
     Trained t(options);
     for (std::size_t r = 0; r < t.data.samples(); r += 37) {
       const Explanation why = explain(t.model, t.data.features.row(r), t.pool);

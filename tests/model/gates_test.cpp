@@ -9,22 +9,17 @@
 
 #include "base/linalg.hpp"
 #include "base/random_matrix.hpp"
+#include "expect.hpp"
 #include "model/fit_gates.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model_parts.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {
-
 namespace {
 
+using test::random_matrix;
 using test::same_bits;
-
-Matrix<float> random_embeddings(std::size_t n, std::size_t h, std::uint64_t seed) {
-  return test::random_matrix<float>(n, h, seed);
-}
-
-GateOptions options_for(GateKind kind, int networks, int open) { return {kind, networks, open}; }
 
 std::vector<std::uint16_t> select(const Gates& gates, std::span<const float> e) {
   std::vector<std::uint16_t> chosen(gates.open);
@@ -50,7 +45,8 @@ std::vector<double> energies(std::span<const float> e, std::size_t networks) {
   return v;
 }
 
-void expect_batch_equals_select(const Gates& gates, const Matrix<float>& e, ThreadPool& pool) {
+void expect_batch_equals_select(const Gates& gates, const Matrix<float>& e) {
+  ThreadPool pool(2);
   const auto open = open_networks(gates, e.view(), pool);
   ASSERT_EQ(open.rows(), e.rows());
   ASSERT_EQ(open.cols(), gates.open);
@@ -63,31 +59,26 @@ void expect_batch_equals_select(const Gates& gates, const Matrix<float>& e, Thre
 }
 
 /// Gates of embeddings that are all in memory.
-Gates gates_for(const GateOptions& options, const Matrix<float>& e, ThreadPool& pool) {
-  return fit_gates(
-      options, e.rows(), e.cols(),
-      [&](std::span<const std::size_t> samples) {
-        Matrix<float> some(samples.size(), e.cols());
-        for (std::size_t i = 0; i < samples.size(); ++i) std::ranges::copy(e.row(samples[i]), some.row(i).begin());
-        return some;
-      },
-      pool);
+Gates gates_for(const GateOptions& options, const Matrix<float>& e, unsigned threads = 2) {
+  ThreadPool pool(threads);
+  const auto encodings = [&](std::span<const std::size_t> samples) {
+    Matrix<float> some(samples.size(), e.cols());
+    for (std::size_t i = 0; i < samples.size(); ++i) std::ranges::copy(e.row(samples[i]), some.row(i).begin());
+    return some;
+  };
+  return fit_gates(options, e.rows(), e.cols(), encodings, pool);
 }
 
 ErrorCode code_of(const GateOptions& options, const Matrix<float>& e) {
-  ThreadPool pool(1);
-  return test::code_of([&] { gates_for(options, e, pool); });
+  return test::code_of([&] { gates_for(options, e); });
 }
 
-}  // namespace
-
 TEST(Gates, TheSingleNetworkIsAlwaysOpen) {
-  ThreadPool pool(1);
-  const auto e = random_embeddings(10, 7, 1);
-  const auto gates = gates_for(options_for(GateKind::always, 200, 40), e, pool);
+  const auto e = random_matrix<float>(10, 7, 1);
+  const auto gates = gates_for({GateKind::always, 200, 40}, e);
   EXPECT_EQ(gates.networks, 1u);
   EXPECT_EQ(select(gates, e.row(0)), std::vector<std::uint16_t>{0});
-  expect_batch_equals_select(gates, e, pool);
+  expect_batch_equals_select(gates, e);
 }
 
 TEST(Gates, NoMoreEncodingsAreAskedForThanThereAreAnchors) {
@@ -95,17 +86,14 @@ TEST(Gates, NoMoreEncodingsAreAskedForThanThereAreAnchors) {
   std::size_t asked = 0;
   const auto encodings = [&](std::span<const std::size_t> samples) {
     asked += samples.size();
-    return random_embeddings(samples.size(), 7, 4);
+    return random_matrix<float>(samples.size(), 7, 4);
   };
-  fit_gates(options_for(GateKind::anchor, 9, 2), 50, 7, encodings, pool);
+  fit_gates({GateKind::anchor, 9, 2}, 50, 7, encodings, pool);
   EXPECT_EQ(asked, 9u);
 }
 
 TEST(Gates, EnergyIsMeasuredAboutTheMeanOfTheWholeEmbedding) {
-  Gates gates;
-  gates.kind = GateKind::energy;
-  gates.networks = 3;
-  gates.open = 1;
+  Gates gates{GateKind::energy, 3, 1, {}};
   // Mean 7: the parts' energies are 2, 16 and 25. About their own means only the first part would have any.
   const std::vector<float> e{5, 7, 3, 3, 12, 12}, longer(8, 1.0f);
   EXPECT_EQ(select(gates, e), std::vector<std::uint16_t>{2});
@@ -115,27 +103,22 @@ TEST(Gates, EnergyIsMeasuredAboutTheMeanOfTheWholeEmbedding) {
 }
 
 TEST(Gates, EnergyGatesAgreeWithTheFormulaOnRandomData) {
-  ThreadPool pool(2);
-  const auto e = random_embeddings(300, 60, 2);
+  const auto e = random_matrix<float>(300, 60, 2);
   for (const int open : {1, 7, 29, 30}) {
-    const auto gates = gates_for(options_for(GateKind::energy, 30, open), e, pool);
+    const auto gates = gates_for({GateKind::energy, 30, open}, e);
     for (std::size_t r = 0; r < e.rows(); ++r)
       ASSERT_EQ(select(gates, e.row(r)), largest(energies(e.row(r), 30), static_cast<std::size_t>(open)));
-    expect_batch_equals_select(gates, e, pool);
+    expect_batch_equals_select(gates, e);
   }
 }
 
 TEST(Gates, TiesGoToTheLowerIndex) {
-  ThreadPool pool(1);
-  Gates parts;
-  parts.kind = GateKind::energy;
-  parts.networks = 4;
-  parts.open = 2;
+  const Gates parts{GateKind::energy, 4, 2, {}};
   const std::vector<float> strongest_last{1, -1, 1, -1, 1, -1, 2, -2};  // the tie must leave room for the last
   EXPECT_EQ(select(parts, strongest_last), (std::vector<std::uint16_t>{0, 3}));
   for (const auto kind : {GateKind::energy, GateKind::anchor}) {
-    auto e = random_embeddings(40, 8, 3);
-    auto gates = gates_for(options_for(kind, 8, 3), e, pool);
+    auto e = random_matrix<float>(40, 8, 3);
+    auto gates = gates_for({kind, 8, 3}, e);
     const std::vector<float> zero(8, 0.0f);
     EXPECT_EQ(select(gates, zero), (std::vector<std::uint16_t>{0, 1, 2}));
     if (kind == GateKind::anchor) {
@@ -146,16 +129,15 @@ TEST(Gates, TiesGoToTheLowerIndex) {
       EXPECT_EQ(select(gates, e.row(0)), (std::vector<std::uint16_t>{2, 4}));
     }
     for (float& v : e.row(5)) v = 0;
-    expect_batch_equals_select(gates, e, pool);
+    expect_batch_equals_select(gates, e);
   }
 }
 
 TEST(Gates, AnchorGatesOpenTheNearestByCosine) {
-  ThreadPool pool(2);
-  auto e = random_embeddings(400, 24, 4);
+  auto e = random_matrix<float>(400, 24, 4);
   for (std::size_t r = 0; r < e.rows(); ++r)  // lengths must not matter
     for (float& v : e.row(r)) v *= static_cast<float>(1 + r);
-  const auto gates = gates_for(options_for(GateKind::anchor, 50, 9), e, pool);
+  const auto gates = gates_for({GateKind::anchor, 50, 9}, e);
   for (std::size_t r = 0; r < e.rows(); ++r) {
     std::vector<double> cosine;
     for (std::size_t a = 0; a < 50; ++a)
@@ -172,40 +154,35 @@ TEST(Gates, AnchorGatesOpenTheNearestByCosine) {
 }
 
 TEST(Gates, ManySamplesGetTheNetworksEachWouldGetAlone) {
-  ThreadPool pool(2);
-  auto e = random_embeddings(3000, 96, 5);
+  auto e = random_matrix<float>(3000, 96, 5);
   for (std::size_t r = 0; r < e.rows(); ++r)
     for (float& v : e.row(r)) v *= r % 3 == 0 ? 1e-20f : r % 3 == 1 ? 1.0f : 1e15f;
   for (const int open : {1, 40, 199, 200}) {
-    auto gates = gates_for(options_for(GateKind::anchor, 200, open), e, pool);
-    expect_batch_equals_select(gates, e, pool);
+    auto gates = gates_for({GateKind::anchor, 200, open}, e);
+    expect_batch_equals_select(gates, e);
     // Anchors that differ by less than a float GEMM resolves: the approximate order is useless, the choice is not.
     Rng rng(6);
     for (std::size_t a = 1; a < 200; ++a)
       for (std::size_t j = 0; j < 96; ++j)
         gates.anchors(a, j) = gates.anchors(0, j) * (1 + static_cast<float>(rng.normal()) * 1e-7f);
-    expect_batch_equals_select(gates, e, pool);
+    expect_batch_equals_select(gates, e);
   }
 }
 
 TEST(Gates, EmbeddingsThatCannotBeRankedStillOpenDistinctNetworks) {
-  ThreadPool pool(1);
-  auto e = random_embeddings(200, 12, 7);
-  std::vector<Gates> all;
-  all.push_back(gates_for(options_for(GateKind::energy, 6, 3), e, pool));
-  all.push_back(gates_for(options_for(GateKind::anchor, 6, 3), e, pool));
+  auto e = random_matrix<float>(200, 12, 7);
+  const Gates all[] = {gates_for({GateKind::energy, 6, 3}, e), gates_for({GateKind::anchor, 6, 3}, e)};
   e(3, 4) = std::numeric_limits<float>::quiet_NaN();
   e(4, 4) = std::numeric_limits<float>::infinity();
   for (float& v : e.row(5)) v = std::numeric_limits<float>::max();
-  for (const auto& gates : all) expect_batch_equals_select(gates, e, pool);
+  for (const auto& gates : all) expect_batch_equals_select(gates, e);
 }
 
 TEST(Gates, DrawnAnchorsAreDistinctSamplesOfUnitLength) {
-  ThreadPool pool(2);
-  auto e = random_embeddings(60, 5, 8);
+  auto e = random_matrix<float>(60, 5, 8);
   for (std::size_t r = 0; r < 60; r += 2)
     for (float& v : e.row(r)) v = 0;
-  const auto gates = gates_for(options_for(GateKind::anchor, 30, 4), e, pool);  // all that are not zero
+  const auto gates = gates_for({GateKind::anchor, 30, 4}, e);  // all that are not zero
   std::set<std::size_t> sources;
   for (std::size_t a = 0; a < 30; ++a) {
     EXPECT_NEAR(dot(gates.anchors.row(a), gates.anchors.row(a)), 1, 1e-6);
@@ -213,47 +190,42 @@ TEST(Gates, DrawnAnchorsAreDistinctSamplesOfUnitLength) {
       if (dot(gates.anchors.row(a), e.row(r)) > (1 - 1e-6) * std::sqrt(dot(e.row(r), e.row(r)))) sources.insert(r);
   }
   EXPECT_EQ(sources.size(), 30u);
-  auto options = options_for(GateKind::anchor, 30, 4);
-  options.seed = 2;
-  EXPECT_FALSE(same_bits(gates_for(options, e, pool).anchors, gates.anchors));
-  EXPECT_EQ(code_of(options_for(GateKind::anchor, 31, 4), e), ErrorCode::usage);
+  EXPECT_FALSE(same_bits(gates_for({GateKind::anchor, 30, 4, /*seed=*/2}, e).anchors, gates.anchors));
+  EXPECT_EQ(code_of({GateKind::anchor, 31, 4}, e), ErrorCode::usage);
 }
 
 TEST(Gates, FitAndChoiceDoNotDependOnTheNumberOfThreads) {
-  const auto e = random_embeddings(1500, 40, 11);
-  const auto options = options_for(GateKind::anchor, 60, 12);
+  const auto e = random_matrix<float>(1500, 40, 11);
+  const GateOptions options{GateKind::anchor, 60, 12};
   ThreadPool one(1);
-  const auto first = gates_for(options, e, one);
+  const auto first = gates_for(options, e, 1);
   const auto open = open_networks(first, e.view(), one);
   for (const unsigned threads : {2u, 5u}) {
     ThreadPool pool(threads);
-    const auto again = gates_for(options, e, pool);
+    const auto again = gates_for(options, e, threads);
     EXPECT_TRUE(same_bits(first.anchors, again.anchors));
     EXPECT_TRUE(same_bits(open, open_networks(again, e.view(), pool)));
   }
 }
 
 TEST(Gates, ImpossibleOptionsAreUsageErrors) {
-  const auto e = random_embeddings(20, 12, 12);
+  const auto e = random_matrix<float>(20, 12, 12);
   for (const auto& [networks, open] : {std::pair(4, 5), {4, 0}, {0, 0}, {5, 2}, {24, 2}})  // not parts of 12 values
-    EXPECT_EQ(code_of(options_for(GateKind::energy, networks, open), e), ErrorCode::usage) << networks;
+    EXPECT_EQ(code_of({GateKind::energy, networks, open}, e), ErrorCode::usage) << networks;
   for (const int networks : {21, 70000})  // of 20 samples
-    EXPECT_EQ(code_of(options_for(GateKind::anchor, networks, 2), e), ErrorCode::usage);
-  auto broken = random_embeddings(20, 12, 12);
+    EXPECT_EQ(code_of({GateKind::anchor, networks, 2}, e), ErrorCode::usage);
+  auto broken = random_matrix<float>(20, 12, 12);
   broken(3, 3) = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(code_of(options_for(GateKind::anchor, 20, 2), broken), ErrorCode::bad_input);  // every sample is drawn
+  EXPECT_EQ(code_of({GateKind::anchor, 20, 2}, broken), ErrorCode::bad_input);  // every sample is drawn
 }
 
 TEST(Gates, GatesThatDoNotFitTheEmbeddingAreRefused) {
   ThreadPool pool(1);
-  const auto e = random_embeddings(20, 12, 13), other = random_embeddings(20, 11, 13);
-  const auto gates = gates_for(options_for(GateKind::anchor, 5, 2), e, pool);
+  const auto e = random_matrix<float>(20, 12, 13), other = random_matrix<float>(20, 11, 13);
+  const auto gates = gates_for({GateKind::anchor, 5, 2}, e);
   EXPECT_THROW(select(gates, other.row(0)), Error);
   EXPECT_THROW(open_networks(gates, other.view(), pool), Error);
-  Gates none;
-  none.kind = GateKind::energy;
-  none.networks = none.open = 0;
-  EXPECT_THROW(select(none, e.row(0)), Error);
+  EXPECT_THROW(select({GateKind::energy, 0, 0, {}}, e.row(0)), Error);
   std::vector<std::uint16_t> three(3);
   EXPECT_THROW(gates.select(e.row(0), three), Error);
 }
@@ -283,10 +255,10 @@ TEST(Gates, RandomRotationsSpreadTheEnergyThatPrincipalAxesConcentrate) {
   // What the rotation policy is for: with falling variances the first parts win always, with even ones all do
   // sometimes.
   ThreadPool pool(1);
-  auto even = random_embeddings(500, 40, 14), falling = random_embeddings(500, 40, 14);
+  auto even = random_matrix<float>(500, 40, 14), falling = random_matrix<float>(500, 40, 14);
   for (std::size_t r = 0; r < 500; ++r)
     for (std::size_t j = 0; j < 40; ++j) falling(r, j) /= static_cast<float>(1 + j);
-  const auto gates = gates_for(options_for(GateKind::energy, 20, 4), even, pool);
+  const auto gates = gates_for({GateKind::energy, 20, 4}, even);
   const auto balanced = gate_usage(open_networks(gates, even.view(), pool).view(), 20);
   const auto degenerate = gate_usage(open_networks(gates, falling.view(), pool).view(), 20);
   EXPECT_GT(balanced.entropy, 0.99);
@@ -295,4 +267,5 @@ TEST(Gates, RandomRotationsSpreadTheEnergyThatPrincipalAxesConcentrate) {
   EXPECT_GT(degenerate.maximum, 0.8);
 }
 
+}  // namespace
 }  // namespace parsnets

@@ -15,17 +15,12 @@
 #include "small_training.hpp"
 
 namespace parsnets {
-
 namespace {
 
 using Trained = test::TrainedModel;
 
-const std::string kBothKinds[] = {"scln", "parsnets"};  // without and with shared network, whitening, prototypes
-
-}  // namespace
-
-TEST(Model, AddingAClassChangesNoOtherScore) {
-  for (const std::string& method : kBothKinds) {
+TEST(Model, AddingAClassChangesNoOtherScoreAndOneThatComesBackIsRecognisedAsBefore) {
+  for (const std::string method : {"scln", "parsnets"}) {  // without and with shared network, whitening, prototypes
     Trained t(method);
     const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
     std::vector<float> unicorn(t.model.attributes(), 40.0f);
@@ -37,18 +32,11 @@ TEST(Model, AddingAClassChangesNoOtherScore) {
       for (std::size_t c = 0; c < before.cols(); ++c) ASSERT_NEAR(after(r, c), before(r, c), 1e-6);
     t.model.remove_class("unicorn");
     EXPECT_EQ(t.model.classes.names, t.data.class_names);
-  }
-}
-
-TEST(Model, AClassThatWasRemovedAndAddedAgainIsRecognisedAsBefore) {
-  for (const std::string& method : kBothKinds) {
-    Trained t(method);
-    const Matrix<float> before = t.model.scores(t.data.features.view(), t.pool);
     const std::size_t unseen = static_cast<std::size_t>(t.data.unseen_classes()[0]);
     t.model.remove_class(t.data.class_names[unseen]);
     t.model.add_class(t.data.class_names[unseen], t.data.semantics.values.row(unseen));
-    const Matrix<float> after = t.model.scores(t.data.features.view(), t.pool);
-    for (std::size_t r = 0; r < before.rows(); ++r) ASSERT_NEAR(after(r, before.cols() - 1), before(r, unseen), 1e-6);
+    const Matrix<float> again = t.model.scores(t.data.features.view(), t.pool);
+    for (std::size_t r = 0; r < before.rows(); ++r) ASSERT_NEAR(again(r, before.cols() - 1), before(r, unseen), 1e-6);
   }
 }
 
@@ -86,16 +74,10 @@ TEST(Model, ManyClassesAreAddedAndRemovedAtOnce) {
   Trained t("ridge");
   const auto before = t.model.classes.names;
   constexpr std::size_t kMany = 100'000;  // a copy of the bank for each would be 400 GB
-  std::vector<std::string> names;
-  Matrix<float> semantics(kMany, t.model.attributes());
-  for (std::size_t c = 0; c < kMany; ++c) {
-    names.push_back("new " + std::to_string(c));
-    for (auto& v : semantics.row(c)) v = static_cast<float>(c % 7);
-  }
-  t.model.add_classes(names, semantics.view());
+  const auto names = test::add_new_classes(t.model, kMany);
   ASSERT_EQ(t.model.classes.names.size(), before.size() + kMany);
   EXPECT_EQ(t.model.classes.names.back(), names.back());
-  EXPECT_EQ(t.model.classes.semantics(before.size() + 5, 0), 5.0f);
+  EXPECT_EQ(t.model.classes.semantics(before.size() + 5, 0), std::sin(155.0f));
   EXPECT_THROW(t.model.remove_classes(std::vector<std::string>{"new 0", "new 0"}), Error);
   EXPECT_THROW(t.model.remove_classes(t.model.classes.names), Error) << "none would be left";
   t.model.remove_classes(names);
@@ -106,19 +88,13 @@ TEST(Model, ManyClassesAreAddedAndRemovedAtOnce) {
 TEST(Model, ScoresSomeRowsAtATimeAreTheWholeToTheBit) {
   for (const std::string method : {"scln", "parsnets", "reverse-ridge"}) {
     Trained t(method);
-    constexpr std::size_t kMany = 40'000, kRows = 600;  // so many classes that a block has 256 rows
-    std::vector<std::string> names;
-    Matrix<float> semantics(kMany, t.model.attributes());
-    for (std::size_t c = 0; c < kMany; ++c) {
-      names.push_back("new " + std::to_string(c));
-      for (std::size_t a = 0; a < semantics.cols(); ++a) semantics(c, a) = std::sin(static_cast<float>(c * 31 + a));
-    }
-    t.model.add_classes(names, semantics.view());
+    constexpr std::size_t kRows = 600;
+    test::add_new_classes(t.model, 40'000);  // so many that a block has 256 rows
     const MatrixView<const float> x(t.data.features.data(), kRows, t.data.features.cols());
-    const PreparedClasses prepared = t.model.prepare_classes(t.pool);
-    const Matrix<float> whole = t.model.scores(x, prepared, t.pool);
+    const Predictor predictor(t.model, t.pool);
+    const Matrix<float> whole = t.model.scores(x, t.pool);
     std::size_t next = 0, blocks = 0;
-    t.model.visit_scores(x, prepared, t.pool, [&](std::size_t first, MatrixView<const float> scores) {
+    predictor.visit_scores(x, t.pool, [&](std::size_t first, MatrixView<const float> scores) {
       ASSERT_EQ(first, next);
       EXPECT_TRUE(std::ranges::equal(scores.values(), std::span(whole.row(first).data(), scores.size())));
       next += scores.rows();
@@ -164,11 +140,10 @@ TEST(Model, ConfidencesAreASoftmaxWithGammaAndTemperature) {
 }
 
 TEST(Model, RemovedClassesTakeTheirCalibrationAlong) {
-  test::TrainedModel trained("ridge");
+  Trained trained("ridge");
   Model& model = trained.model;
   model.sets = {{0.1f, 0.2f, 0.3f, 0.4f}, {0, 1, 1, 3}, {0.5f}};
-  const std::vector<std::string> names{model.classes.names[1], model.classes.names[2]};
-  model.remove_classes(names);
+  model.remove_classes(std::vector<std::string>{model.classes.names[1], model.classes.names[2]});
   EXPECT_EQ(model.sets, (PredictionSets{{0.1f, 0.4f}, {0, 1}, {0.5f}}));
   model.add_class("okapi", std::vector<float>(model.attributes(), 0.5f));
   EXPECT_EQ(model.sets, (PredictionSets{{0.1f, 0.4f}, {0, 1}, {0.5f}}));
@@ -184,13 +159,14 @@ TEST(Copy, WhatACopyLearnsInTheFieldIsItsOwn) {
   for (const auto& make : {shared_copy, copy_in_memory}) {
     Model copy = make(t.model);
     const Matrix<float> same = copy.scores(pile.view(), t.pool);
-    EXPECT_TRUE(std::equal(same.values().begin(), same.values().end(), before.values().begin()));
+    EXPECT_TRUE(std::ranges::equal(same.values(), before.values()));
     teach(copy, name, {pile.row(pile.rows() - 3).data(), 3, pile.cols()}, t.pool);
     adapt(copy, {pile.data(), pile.rows() / 2, pile.cols()}, {}, t.pool);
     const Matrix<float> own = copy.scores(pile.view(), t.pool), after = t.model.scores(pile.view(), t.pool);
-    EXPECT_FALSE(std::equal(own.values().begin(), own.values().end(), before.values().begin()));
-    EXPECT_TRUE(std::equal(after.values().begin(), after.values().end(), before.values().begin()));
+    EXPECT_FALSE(std::ranges::equal(own.values(), before.values()));
+    EXPECT_TRUE(std::ranges::equal(after.values(), before.values()));
   }
 }
 
+}  // namespace
 }  // namespace parsnets

@@ -10,7 +10,6 @@
 #include "parsnets/error.hpp"
 
 namespace parsnets {
-
 namespace {
 
 Rejection some() {
@@ -108,10 +107,6 @@ TEST(Rejection, IsEmptyUntilCalibrated) {
   EXPECT_FALSE(some().empty());
 }
 
-}  // namespace
-
-namespace {
-
 /// The largest of the values, or 0, that at least `needed` of them reach.
 float slow_quantile(const std::vector<float>& values, std::size_t needed) {
   float largest = 0;
@@ -124,17 +119,22 @@ float slow_quantile(const std::vector<float>& values, std::size_t needed) {
 /// ⌈(n+1)·percent/100⌉ in whole numbers.
 std::size_t needed_of(std::size_t n, std::size_t percent) { return ((n + 1) * percent + 99) / 100; }
 
-PredictionSets random_sets(const std::vector<std::size_t>& samples, std::size_t unseen, Rng& rng) {
+/// draw(c) gives a confidence of class c, the unseen one coming after the others.
+template <class Draw>
+PredictionSets drawn_sets(const std::vector<std::size_t>& samples, std::size_t unseen, const Draw& draw) {
   PredictionSets sets;
-  const auto draw = [&] { return static_cast<float>(rng.below(40)) / 40; };  // with ties
   for (std::size_t c = 0; c < samples.size(); ++c)
     for (std::size_t i = 0; i < samples[c]; ++i) {
-      sets.seen.push_back(draw());
+      sets.seen.push_back(draw(c));
       sets.seen_classes.push_back(static_cast<std::uint32_t>(c));
     }
-  for (std::size_t i = 0; i < unseen; ++i) sets.unseen.push_back(draw());
+  for (std::size_t i = 0; i < unseen; ++i) sets.unseen.push_back(draw(samples.size()));
   std::ranges::sort(sets.unseen);
   return sets;
+}
+
+PredictionSets random_sets(const std::vector<std::size_t>& samples, std::size_t unseen, Rng& rng) {
+  return drawn_sets(samples, unseen, [&](std::size_t) { return static_cast<float>(rng.below(40)) / 40; });  // with ties
 }
 
 /// P(X <= k) of X ~ Binomial(n, p).
@@ -149,30 +149,28 @@ double binomial_cdf(std::size_t k, std::size_t n, double p) {
   return sum;
 }
 
-/// How many of `draws` samples of class `c` reach its threshold, anew calibrated each time. Confidences of class k are
+constexpr std::size_t kDraws = 4000;
+
+/// How many of kDraws samples of class `c` reach its threshold, anew calibrated each time. Confidences of class k are
 /// uniform to the power k + 1.
-std::size_t covered(std::size_t c, const std::vector<std::size_t>& samples, std::size_t unseen, double coverage,
-                    std::size_t draws) {
+std::size_t covered(std::size_t c, const std::vector<std::size_t>& samples, std::size_t unseen, double coverage) {
   Rng rng(7, c);
   const auto draw = [&](std::size_t k) { return static_cast<float>(std::pow(rng.uniform(), k + 1.0)); };
   std::vector<std::uint8_t> is_seen(samples.size() + 1, 1);
   is_seen.back() = 0;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < draws; ++i) {
-    PredictionSets sets;
-    for (std::size_t k = 0; k < samples.size(); ++k)
-      for (std::size_t j = 0; j < samples[k]; ++j) {
-        sets.seen.push_back(draw(k));
-        sets.seen_classes.push_back(static_cast<std::uint32_t>(k));
-      }
-    for (std::size_t j = 0; j < unseen; ++j) sets.unseen.push_back(draw(samples.size()));
-    std::ranges::sort(sets.unseen);
+  for (std::size_t i = 0; i < kDraws; ++i) {
+    const PredictionSets sets = drawn_sets(samples, unseen, draw);
     count += draw(c) >= sets.thresholds(coverage, is_seen)[c];
   }
   return count;
 }
 
-constexpr std::size_t kDraws = 4000;
+/// A count that kDraws trials with probability p give.
+void expect_binomial(std::size_t count, double p) {
+  EXPECT_GT(binomial_cdf(count, kDraws, p), 1e-4) << count;
+  EXPECT_LT(binomial_cdf(count, kDraws, p), 1 - 1e-4) << count;
+}
 
 TEST(PredictionSets, ThresholdsAreThoseOfBruteForce) {
   Rng rng(1);
@@ -213,20 +211,17 @@ TEST(PredictionSets, ClassesWithEnoughSamplesHaveTheStatedCoverageEach) {
   const std::vector<std::size_t> samples{60, 79, 53};
   for (std::size_t c = 0; c < samples.size(); ++c) {
     const double n = static_cast<double>(samples[c]), exact = std::ceil((n + 1) * 0.9) / (n + 1);
-    const std::size_t count = covered(c, samples, 10, 0.9, kDraws);
-    EXPECT_GT(binomial_cdf(count, kDraws, exact), 1e-4) << "class " << c << ": " << count;
-    EXPECT_LT(binomial_cdf(count, kDraws, exact), 1 - 1e-4) << "class " << c << ": " << count;
+    SCOPED_TRACE(c);
+    expect_binomial(covered(c, samples, 10, 0.9), exact);
     EXPECT_GE(exact, 0.9);
   }
 }
 
 TEST(PredictionSets, PooledThresholdsHaveTheStatedCoverageOnSamplesLikeThosePooled) {
   const double exact = std::ceil(20 * 0.8) / 20;
-  const std::size_t unseen = covered(2, {30, 30}, 19, 0.8, kDraws);
-  EXPECT_GT(binomial_cdf(unseen, kDraws, exact), 1e-4) << unseen;
-  EXPECT_LT(binomial_cdf(unseen, kDraws, exact), 1 - 1e-4) << unseen;
+  expect_binomial(covered(2, {30, 30}, 19, 0.8), exact);
   // A class with few samples that is harder than the others is covered less: no guarantee for each class.
-  EXPECT_LT(binomial_cdf(covered(1, {200, 3}, 19, 0.8, kDraws), kDraws, 0.8), 1e-4);
+  EXPECT_LT(binomial_cdf(covered(1, {200, 3}, 19, 0.8), kDraws, 0.8), 1e-4);
 }
 
 TEST(PredictionSets, AreMadeForCoveragesBetweenZeroAndOneAndTheClassesOfTheBank) {
@@ -241,5 +236,4 @@ TEST(PredictionSets, AreMadeForCoveragesBetweenZeroAndOneAndTheClassesOfTheBank)
 }
 
 }  // namespace
-
 }  // namespace parsnets

@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "counted_memory.hpp"
+#include "expect.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
@@ -23,9 +24,8 @@ using Trained = test::TrainedModel;
 
 std::vector<RankedClass> best_of(const Model& model, const Ranking& ranking, MatrixView<const float> x, std::size_t k) {
   ThreadPool pool(1);
-  const PreparedClasses prepared = model.prepare_classes(pool);
   std::vector<RankedClass> best(x.rows() * k);
-  model.visit_scores(x, prepared, pool, [&](std::size_t first, MatrixView<const float> scores) {
+  Predictor(model, pool).visit_scores(x, pool, [&](std::size_t first, MatrixView<const float> scores) {
     for (std::size_t r = 0; r < scores.rows(); ++r)
       ranking.best(scores.row(r), std::span(best).subspan((first + r) * k, k));
   });
@@ -36,22 +36,10 @@ bool same(const RankedClass& a, const RankedClass& b) {
   return a.class_index == b.class_index && a.score == b.score && a.confidence == b.confidence;
 }
 
-void add_classes(Model& model, std::size_t many) {
-  std::vector<std::string> names;
-  Matrix<float> semantics(many, model.attributes());
-  for (std::size_t c = 0; c < many; ++c) {
-    names.push_back("new " + std::to_string(c));
-    for (std::size_t a = 0; a < semantics.cols(); ++a) semantics(c, a) = std::sin(static_cast<float>(c * 31 + a));
-  }
-  model.add_classes(names, semantics.view());
-}
-
-}  // namespace
-
 TEST(Predictor, RanksAsTheScoresDo) {
   for (const std::string method : {"parsnets", "scln", "eszsl", "reverse-ridge"}) {
     Trained t(method);
-    add_classes(t.model, 3000);  // three blocks of classes
+    test::add_new_classes(t.model, 3000);  // three blocks of classes
     ThreadPool two(2);
     const Predictor predictor(t.model, two);
     const MatrixView<const float> x(t.data.features.data(), 300, t.data.features.cols());
@@ -100,7 +88,7 @@ TEST(Predictor, AllocatesNothingOnceItHas) {
 TEST(Predictor, AHundredThousandClassesNeedNoScoresOfAll) {
   Trained t("ridge");
   constexpr std::size_t kMany = 100'000, kSamples = 2000, kTop = 5;
-  add_classes(t.model, kMany);
+  test::add_new_classes(t.model, kMany);
   Matrix<float> x(kSamples, t.model.dimensions);
   for (std::size_t r = 0; r < kSamples; ++r)
     std::ranges::copy(t.data.features.row(r % t.data.features.rows()), x.row(r).begin());
@@ -158,8 +146,6 @@ TEST(Predictor, RefusesWhatDoesNotFit) {
   EXPECT_THROW(predictor.rank(x, Ranking(t.model), t.pool, best), Error) << "a ranking of other classes";
 }
 
-namespace {
-
 constexpr std::size_t kDimensions = 21, kEncoding = 12, kNetworks = 6, kOpen = 2, kAttributes = 7, kClasses = 9;
 
 /// What may differ from a plain model.
@@ -173,19 +159,17 @@ struct Kind {
 };
 
 std::vector<Kind> kinds() {
-  std::vector<Kind> all(11);
-  all[0].name = "plain";
-  all[1].name = "relu", all[1].relu = true;
-  all[2].name = "class space", all[2].class_space = true;
-  all[3].name = "standardize", all[3].scaling = FeatureScaling::standardize;
-  all[4].name = "energy", all[4].gates = GateKind::energy;
-  all[5].name = "always", all[5].gates = GateKind::always;
-  all[6].name = "no encoder", all[6].encoder = false, all[6].scaling = FeatureScaling::l2;
-  all[7].name = "networks see x", all[7].see_encoding = false, all[7].shared = false;
-  all[8].name = "dot", all[8].similarity = Similarity::dot;
-  all[9].name = "euclidean", all[9].similarity = Similarity::euclidean;
-  all[10].name = "reverse", all[10].direction = Direction::reverse;
-  return all;
+  return {{.name = "plain"},
+          {.name = "relu", .relu = true},
+          {.name = "class space", .class_space = true},
+          {.name = "standardize", .scaling = FeatureScaling::standardize},
+          {.name = "energy", .gates = GateKind::energy},
+          {.name = "always", .gates = GateKind::always},
+          {.name = "no encoder", .encoder = false, .scaling = FeatureScaling::l2},
+          {.name = "networks see x", .shared = false, .see_encoding = false},
+          {.name = "dot", .similarity = Similarity::dot},
+          {.name = "euclidean", .similarity = Similarity::euclidean},
+          {.name = "reverse", .direction = Direction::reverse}};
 }
 
 Matrix<float> drawn(Rng& rng, std::size_t rows, std::size_t cols) {
@@ -282,14 +266,10 @@ struct Definition {
         }
       }
       compared = f;
-      centre(model, compared);
+      for (std::size_t j = 0; j < f.size() && model.similarity == Similarity::cosine; ++j)
+        compared[j] -= model.semantic_centre[j];
     }
     for (std::size_t c = 0; c < classes.vectors.rows(); ++c) scores.push_back(similarity(model, compared, classes, c));
-  }
-
-  static void centre(const Model& model, std::vector<double>& f) {
-    if (model.similarity != Similarity::cosine) return;
-    for (std::size_t j = 0; j < f.size(); ++j) f[j] -= model.semantic_centre[j];
   }
 
   static double similarity(const Model& model, const std::vector<double>& f, const PreparedClasses& classes,
@@ -307,10 +287,6 @@ struct Definition {
                                                     : -std::sqrt(distance);
   }
 };
-
-std::vector<float> values_of(const Matrix<float>& m) { return {m.values().begin(), m.values().end()}; }
-
-}  // namespace
 
 TEST(Predictor, EqualsTheDefinitionForEveryKindOfModel) {
   Rng rng(8);
@@ -341,14 +317,14 @@ TEST(Predictor, BitsDependOnTheSampleAlone) {
     const Model model = model_of(kind);
     const PreparedClasses classes = model.prepare_classes(one);
     const Matrix<float> whole = model.scores(x.view(), classes, one);
-    EXPECT_EQ(values_of(model.scores(x.view(), classes, three)), values_of(whole)) << kind.name;
+    EXPECT_TRUE(std::ranges::equal(model.scores(x.view(), classes, three).values(), whole.values())) << kind.name;
     for (const std::size_t r : {std::size_t{0}, std::size_t{511}, std::size_t{512}, n - 1}) {
       const Matrix<float> alone = model.scores({x.row(r).data(), 1, x.cols()}, classes, three);
       EXPECT_TRUE(std::ranges::equal(alone.values(), whole.row(r))) << kind.name << ", sample " << r;
     }
     if (kind.direction != Direction::forward) continue;
     const Matrix<float> f = model.predict(x.view(), three);
-    model.visit_prediction_scores(f.view(), classes, three, [&](std::size_t first, MatrixView<const float> scores) {
+    predictor_of(model, classes).compare(f.view(), three, [&](std::size_t first, MatrixView<const float> scores) {
       EXPECT_EQ(std::memcmp(scores.data(), whole.row(first).data(), scores.values().size_bytes()), 0) << kind.name;
     });
   }
@@ -360,10 +336,10 @@ TEST(Predictor, TheFirstBadValueIsNamedWhereverItsBlockRuns) {
   Matrix<float> x = drawn(rng, 3000, kDimensions);
   x(2900, 1) = x(1700, 5) = std::nanf("");
   ThreadPool pool(3);
-  const PreparedClasses classes = model.prepare_classes(pool);
+  const Predictor predictor(model, pool);
   const auto field_of = [](const auto& call) { return test::error_of(call).parts().field; };
-  EXPECT_EQ(field_of([&] { model.scores(x.view(), classes, pool); }), "sample 1700, feature 5");
-  EXPECT_EQ(field_of([&] { model.visit_scores(x.view(), classes, pool, [](std::size_t, MatrixView<const float>) {}); }),
+  EXPECT_EQ(field_of([&] { model.scores(x.view(), pool); }), "sample 1700, feature 5");
+  EXPECT_EQ(field_of([&] { predictor.visit_scores(x.view(), pool, [](std::size_t, MatrixView<const float>) {}); }),
             "sample 1700, feature 5");
 }
 
@@ -376,4 +352,5 @@ TEST(Predictor, WeightsThatOverflowAreRefused) {
   EXPECT_THROW(model.scores(x.view(), pool), Error);
 }
 
+}  // namespace
 }  // namespace parsnets

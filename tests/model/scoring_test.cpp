@@ -7,7 +7,6 @@
 #include "base/random_matrix.hpp"
 
 namespace parsnets {
-
 namespace {
 
 Matrix<float> scored(Similarity kind, const Matrix<float>& f, const Matrix<float>& bank) {
@@ -23,8 +22,6 @@ Matrix<float> scored(Similarity kind, const Matrix<float>& f, const Matrix<float
   EXPECT_TRUE(score_block(kind, rows, {bank.view(), squared_lengths(bank.view())}, room, to, 0));
   return scores;
 }
-
-}  // namespace
 
 TEST(Scoring, EverySimilarityEqualsItsDefinition) {
   const Matrix<float> f = test::random_matrix<float>(9, 6, 1), bank = test::random_matrix<float>(4, 6, 2);
@@ -53,4 +50,5 @@ TEST(Scoring, ZeroVectorsScoreZeroCosine) {
   for (const float s : scores.values()) EXPECT_EQ(s, 0.0f);
 }
 
+}  // namespace
 }  // namespace parsnets

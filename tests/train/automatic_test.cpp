@@ -6,7 +6,6 @@
 #include "parsnets/evaluation.hpp"
 #include "same_bytes.hpp"
 #include "small_training.hpp"
-#include "train/selection.hpp"
 
 namespace parsnets {
 namespace {

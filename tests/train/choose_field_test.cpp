@@ -11,36 +11,31 @@
 namespace parsnets {
 namespace {
 
-struct Unit {
-  Rng rng;
-  explicit Unit(std::uint64_t seed) : rng(seed) {}
-  std::vector<float> near(const std::vector<float>& centre, double spread) {
-    std::vector<float> v(centre);
-    double square = 0;
-    for (float& x : v) {
-      x = static_cast<float>(x + spread * rng.normal() / std::sqrt(static_cast<double>(v.size())));
-      square += static_cast<double>(x) * x;
-    }
-    for (float& x : v) x = static_cast<float>(x / std::sqrt(square));
-    return v;
+std::vector<float> unit_near(std::vector<float> v, double spread, Rng& rng) {
+  double square = 0;
+  for (float& x : v) {
+    x = static_cast<float>(x + spread * rng.normal() / std::sqrt(static_cast<double>(v.size())));
+    square += static_cast<double>(x) * x;
   }
-};
+  for (float& x : v) x = static_cast<float>(x / std::sqrt(square));
+  return v;
+}
 
 /// Classes whose predicted places are `misplaced` away from their samples.
 FieldFold drawn_fold(double misplaced, std::size_t per_class = 30) {
   constexpr std::size_t kHeld = 8, kFit = 12, kOutputs = 24;
-  Unit unit(7);
+  Rng rng(7);
   FieldFold fold;
   fold.held = Matrix<float>(kHeld, kOutputs);
   fold.fit = Matrix<float>(kFit, kOutputs);
   fold.unseen = kHeld * per_class;
   fold.samples = Matrix<float>((kHeld + kFit) * per_class, kOutputs);
   for (std::size_t c = 0; c < kHeld + kFit; ++c) {
-    const auto centre = unit.near(std::vector<float>(kOutputs, 0.0f), 1);
-    const auto place = unit.near(centre, c < kHeld ? misplaced : 0);
+    const auto centre = unit_near(std::vector<float>(kOutputs, 0.0f), 1, rng);
+    const auto place = unit_near(centre, c < kHeld ? misplaced : 0, rng);
     std::ranges::copy(place, (c < kHeld ? fold.held.row(c) : fold.fit.row(c - kHeld)).begin());
     for (std::size_t s = 0; s < per_class; ++s) {
-      std::ranges::copy(unit.near(centre, 0.9), fold.samples.row(c * per_class + s).begin());
+      std::ranges::copy(unit_near(centre, 0.9, rng), fold.samples.row(c * per_class + s).begin());
       fold.labels.push_back(c);
     }
   }

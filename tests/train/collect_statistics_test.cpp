@@ -9,13 +9,13 @@
 namespace parsnets {
 namespace {
 
+using CollectStatistics = test::SmallTraining;
+
 struct Stops : ProgressObserver {
   bool on_progress(const ProgressEvent& event) override { return event.stage != "statistics"; }
 };
 
-TEST(CollectStatistics, BlocksOfAStreamGiveTheSumsOfTheTrainingSamples) {
-  const test::TempDir dir;
-  Dataset data = test::small_training_set();
+TEST_F(CollectStatistics, BlocksOfAStreamGiveTheSumsOfTheTrainingSamples) {
   const std::size_t n = 9000;  // more than one block of 32 MB
   Matrix<float> wide(n, 1100);
   for (std::size_t r = 0; r < n; ++r)
@@ -30,7 +30,6 @@ TEST(CollectStatistics, BlocksOfAStreamGiveTheSumsOfTheTrainingSamples) {
   }
   data.features = std::move(wide);
   save_dataset(data, dir.path(), DataFormat::npy);
-  ThreadPool pool(2);
   const StatisticsOptions options{FeatureScaling::l2, 1, 2};
   const Statistics streamed = collect_statistics(dir.path(), {}, options, pool);
   Statistics whole(options, data.class_names, data.features.cols());
@@ -44,10 +43,8 @@ TEST(CollectStatistics, BlocksOfAStreamGiveTheSumsOfTheTrainingSamples) {
   EXPECT_LT(most, 1e-9);
 }
 
-TEST(CollectStatistics, CanBeCancelledAndLimited) {
-  const test::TempDir dir;
-  save_dataset(test::small_training_set(), dir.path(), DataFormat::npy);
-  ThreadPool pool(1);
+TEST_F(CollectStatistics, CanBeCancelledAndLimited) {
+  save_dataset(data, dir.path(), DataFormat::npy);
   Stops stops;
   const auto code_of = [&](ProgressObserver* progress, std::uint64_t limit) {
     return test::code_of([&] { collect_statistics(dir.path(), {}, {}, pool, progress, limit); });

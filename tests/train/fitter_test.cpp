@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "parsnets/error.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {

@@ -6,7 +6,6 @@
 #include "small_training.hpp"
 
 namespace parsnets::test {
-
 namespace {
 
 TEST(Provenance, ARequestHoldsWhatWasAskedAndComesBack) {
@@ -81,5 +80,4 @@ TEST(Provenance, WhatDiffersIsNamed) {
 }
 
 }  // namespace
-
 }  // namespace parsnets::test

@@ -10,13 +10,11 @@
 #include "data/split.hpp"
 #include "eval/open_set.hpp"
 #include "parsnets/evaluation.hpp"
-#include "parsnets/open_set.hpp"
 #include "parsnets/training.hpp"
 #include "shared_data.hpp"
 #include "train/train_run.hpp"
 
 namespace parsnets {
-
 namespace {
 
 /// The trainval samples of CUB and their classes alone, split anew: 75 classes are trained on 80 % of their samples, 25
@@ -51,8 +49,6 @@ struct OpenCub {
     derive_validation(data.split, data.labels, {}, seed);
   }
 };
-
-}  // namespace
 
 TEST(RealData, UnknownClassesOfCubAreRejectedAtTheStatedRate) {
   const auto folder = test::shared_data("CUB");
@@ -102,4 +98,5 @@ TEST(RealData, RefinedNetworksBeatThePlainMapOnCub) {
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LT(steps[i].objective, steps[i - 1].objective);
 }
 
+}  // namespace
 }  // namespace parsnets

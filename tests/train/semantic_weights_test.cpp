@@ -13,7 +13,6 @@
 #include "train/train_statistics.hpp"
 
 namespace parsnets {
-
 namespace {
 
 /// The attributes of the set, a noisy half in each of two tables, and noise alone in the second where `noise` says so.
@@ -40,13 +39,12 @@ Dataset with_table(std::size_t t) {
   return data;
 }
 
-double zsl(const Model& model, const Dataset& data, ThreadPool& pool) {
-  return evaluate(model, data, pool).zsl.top1_per_class;
-}
+struct SemanticWeights : testing::Test {
+  ThreadPool pool{2};
+  double zsl(const Model& model, const Dataset& data) { return evaluate(model, data, pool).zsl.top1_per_class; }
+};
 
-}  // namespace
-
-TEST(SemanticWeights, CandidatesSumToOneAndChangeOneTable) {
+TEST_F(SemanticWeights, CandidatesSumToOneAndChangeOneTable) {
   const auto two = weights_around({0.5, 0.5});
   ASSERT_EQ(two.size(), 9u);
   EXPECT_EQ(weights_text(two[1]), "0.1:0.9");
@@ -56,7 +54,7 @@ TEST(SemanticWeights, CandidatesSumToOneAndChangeOneTable) {
   EXPECT_NEAR(three[4][2] / three[4][1], 3, 1e-4) << "the others keep their proportions";
 }
 
-TEST(SemanticWeights, ThreeTablesAreSearchedByCoordinates) {
+TEST_F(SemanticWeights, ThreeTablesAreSearchedByCoordinates) {
   // A figure with its best at 0.7, 0.2, 0.1: no single step from equal weights reaches it.
   std::size_t calls = 0;
   const auto chosen = search_weights(3, [&](const std::vector<TableWeights>& weights) {
@@ -74,14 +72,13 @@ TEST(SemanticWeights, ThreeTablesAreSearchedByCoordinates) {
   EXPECT_NEAR(chosen.weights[2], 0.1, 0.06);
 }
 
-TEST(SemanticWeights, TwoTablesTogetherBeatEachAlone) {
-  ThreadPool pool(2);
+TEST_F(SemanticWeights, TwoTablesTogetherBeatEachAlone) {
   const Dataset both = halves(false);
   const Model model = train(both, {}, pool);
-  const double together = zsl(model, both, pool);
+  const double together = zsl(model, both);
   for (const std::size_t t : {0u, 1u}) {
     const Dataset alone = with_table(t);
-    EXPECT_GT(together, zsl(train(alone, {}, pool), alone, pool) + 2) << t;
+    EXPECT_GT(together, zsl(train(alone, {}, pool), alone) + 2) << t;
   }
   EXPECT_EQ(model.record.data.semantics, "a,b");
   ASSERT_EQ(model.record.selection.size(), 9u);
@@ -90,8 +87,7 @@ TEST(SemanticWeights, TwoTablesTogetherBeatEachAlone) {
   EXPECT_NE(model.options.find("\"semantic-weights\":\"0."), std::string::npos) << model.options;
 }
 
-TEST(SemanticWeights, ATableOfNoiseGetsLittleWeightWhateverIsTrained) {
-  ThreadPool pool(2);
+TEST_F(SemanticWeights, ATableOfNoiseGetsLittleWeightWhateverIsTrained) {
   const Dataset data = halves(true);
   for (const std::string method : {"parsnets", "ridge"}) {
     const Model model = train(data, test::options_with(method, method == "ridge" ? "calibrate=false" : ""), pool);
@@ -104,8 +100,7 @@ TEST(SemanticWeights, ATableOfNoiseGetsLittleWeightWhateverIsTrained) {
   }
 }
 
-TEST(SemanticWeights, AreObeyedWhereGivenAndCheckedAgainstTheTables) {
-  ThreadPool pool(1);
+TEST_F(SemanticWeights, AreObeyedWhereGivenAndCheckedAgainstTheTables) {
   const Dataset data = halves(false);
   const Model model = train(data, test::options_with("parsnets", "semantic-weights=1,3"), pool);
   EXPECT_TRUE(model.record.selection.empty());
@@ -116,18 +111,14 @@ TEST(SemanticWeights, AreObeyedWhereGivenAndCheckedAgainstTheTables) {
   EXPECT_THROW(train(data, test::options_with("dap"), pool), Error);
 }
 
-TEST(SemanticWeights, TheAutomaticSearchWeighsTables) {
-  ThreadPool pool(2);
-  const Dataset data = halves(true);
-  const TrainOptions options = test::options_with("parsnets", "search=auto;folds=1;time-budget=0");
-  const Model model = train(data, options, pool);
+TEST_F(SemanticWeights, TheAutomaticSearchWeighsTables) {
+  const Model model = train(halves(true), test::options_with("parsnets", "search=auto;folds=1;time-budget=0"), pool);
   const auto weighs = [](const SelectionStep& step) { return step.choice.starts_with("tables of semantics: "); };
   EXPECT_EQ(std::ranges::count_if(model.record.selection, weighs), 9);
   EXPECT_EQ(model.options.find("\"semantic-weights\":\"auto\""), std::string::npos);
 }
 
-TEST(SemanticWeights, TrainingFromStatisticsWeighsTables) {
-  ThreadPool pool(2);
+TEST_F(SemanticWeights, TrainingFromStatisticsWeighsTables) {
   const Dataset data = halves(true);
   const StatisticsOptions kept{FeatureScaling::sqrt_l2, 5, 12};
   Statistics statistics(kept, data.class_names, data.features.cols());
@@ -138,4 +129,5 @@ TEST(SemanticWeights, TrainingFromStatisticsWeighsTables) {
   EXPECT_GE(std::stod(weights), 0.65) << weights;
 }
 
+}  // namespace
 }  // namespace parsnets

@@ -6,7 +6,6 @@
 
 #include "data/synth.hpp"
 #include "largest_difference.hpp"
-#include "parsnets/error.hpp"
 #include "small_training.hpp"
 #include "thread_processes.hpp"
 #include "train/fitter.hpp"

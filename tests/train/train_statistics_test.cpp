@@ -6,7 +6,6 @@
 
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
-#include "train/fit_statistics.hpp"
 
 namespace parsnets {
 namespace {

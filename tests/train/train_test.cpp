@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
@@ -14,12 +13,9 @@
 #include "train/train_options.hpp"
 
 namespace parsnets {
-
 namespace {
 
 using Train = test::SmallTraining;
-
-}  // namespace
 
 TEST_F(Train, EveryMethodRecognisesUnseenClassesFarAboveChance) {
   const double chance = 100.0 / static_cast<double>(data.unseen_classes().size());
@@ -279,4 +275,5 @@ TEST_F(Train, CheckpointsOfAllFoldsAreRemoved) {
   remove_checkpoints({});
 }
 
+}  // namespace
 }  // namespace parsnets

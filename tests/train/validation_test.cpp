@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "data/sample_set.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {
