@@ -314,13 +314,6 @@ using Words = std::map<std::string, Vector, std::less<>>;  // empty: not in the 
 
 constexpr std::string_view kBlanks = " \t", kBetweenWords = "_-+. ";
 
-/// The locale has no say.
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 Names split(std::string_view text, std::string_view at) {
   Names words;
   for (const auto word : split_at(text, at))
@@ -339,51 +332,34 @@ struct Wanted {
 
   explicit Wanted(const std::string& name) {
     const std::string bare = without_number(name);
-    whole = {name, lower(name), bare, lower(bare)};
-    words = split(lower(bare), kBetweenWords);
+    whole = {name, in_lower_case(name), bare, in_lower_case(bare)};
+    words = split(in_lower_case(bare), kBetweenWords);
   }
 };
 
-class TableReader {
- public:
-  TableReader(const std::filesystem::path& path, Words& words, ProgressObserver* progress)
-      : file_(path), progress_(progress, path, file_.size()), words_(words) {}
-
-  /// Fills in the words that are there; returns m.
-  std::size_t read() {
-    LineReader lines([this](void* to, std::size_t bytes) {
-      const std::size_t got = file_.read_some(to, bytes);
-      progress_.advance(got);
-      return got;
-    });
-    for (std::string_view line; lines.next(line); ++number_) {
-      if (line.empty()) continue;
-      if (dimensions_ == 0 && take_first(line)) continue;
-      const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
-      const auto found = words_.find(word);
-      if (found != words_.end() && found->second.empty()) read_vector(line.substr(word.size()), found->second, word);
-    }
-    return dimensions_;
-  }
-
- private:
-  /// Learns m from the first line; true if that line is "count m".
-  bool take_first(std::string_view line) {
+/// Fills in the words that are there; returns m.
+std::size_t read_words(const fs::path& path, Words& words, ProgressObserver* observer) {
+  InputFile file(path);
+  LoadProgress progress(observer, path, file.size());
+  std::size_t number = 1, dimensions = 0;
+  const auto fail = [&](std::string_view word, const std::string& expected, const std::string& found) {
+    throw Error(BadInput{fmt::format("{}:{}", file.name(), number),
+                         word.empty() ? "" : fmt::format("vector of '{}'", word), expected, found,
+                         "word vectors are text: a word and its numbers per line, separated by blanks"});
+  };
+  // Learns m from the first line; true if that line is "count m".
+  const auto take_first = [&](std::string_view line) {
     const Names fields = split(line, kBlanks);
-    std::size_t count = 0, dimensions = 0;
+    std::size_t count = 0, m = 0;
     const auto is_count = [](const std::string& text, std::size_t& value) {
       return std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
     };
-    if (fields.size() == 2 && is_count(fields[0], count) && is_count(fields[1], dimensions) && dimensions > 0) {
-      dimensions_ = dimensions;
-      return true;
-    }
+    const bool counts = fields.size() == 2 && is_count(fields[0], count) && is_count(fields[1], m) && m > 0;
     if (fields.size() < 2) fail("", "a word and its vector", fmt::format("{} fields", fields.size()));
-    dimensions_ = fields.size() - 1;
-    return false;
-  }
-
-  void read_vector(std::string_view rest, Vector& vector, std::string_view word) {
+    dimensions = counts ? m : fields.size() - 1;
+    return counts;
+  };
+  const auto vector_of = [&](std::string_view word, std::string_view rest) {
     Vector values;
     const Names fields = split(rest, kBlanks);
     for (const auto& field : fields) {
@@ -391,27 +367,28 @@ class TableReader {
       const bool is_number = parse_number(field, value);
       if (!is_number || std::isnan(value)) {
         // Some tables have entries of several words, such as "new york" or "san na": this is one of them.
-        if (values.empty() && (!is_number || fields.size() != dimensions_)) return;
+        if (values.empty() && (!is_number || fields.size() != dimensions)) return values;
         fail(word, "a finite number", "'" + field.substr(0, 40) + "'");
       }
       values.push_back(value);
     }
-    if (values.size() != dimensions_)
-      fail(word, fmt::format("{} numbers, as in the first line", dimensions_), std::to_string(values.size()));
-    vector = std::move(values);
+    if (values.size() != dimensions)
+      fail(word, fmt::format("{} numbers, as in the first line", dimensions), std::to_string(values.size()));
+    return values;
+  };
+  LineReader lines([&](void* to, std::size_t bytes) {
+    const std::size_t got = file.read_some(to, bytes);
+    progress.advance(got);
+    return got;
+  });
+  for (std::string_view line; lines.next(line); ++number) {
+    if (line.empty() || (dimensions == 0 && take_first(line))) continue;
+    const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+    const auto found = words.find(word);
+    if (found != words.end() && found->second.empty()) found->second = vector_of(word, line.substr(word.size()));
   }
-
-  [[noreturn]] void fail(std::string_view word, const std::string& expected, const std::string& found) const {
-    throw Error(BadInput{fmt::format("{}:{}", file_.name(), number_),
-                         word.empty() ? "" : fmt::format("vector of '{}'", word), expected, found,
-                         "word vectors are text: a word and its numbers per line, separated by blanks"});
-  }
-
-  InputFile file_;
-  LoadProgress progress_;
-  Words& words_;
-  std::size_t number_ = 1, dimensions_ = 0;
-};
+  return dimensions;
+}
 
 }  // namespace
 
@@ -425,7 +402,7 @@ Semantics read_word_table(const std::filesystem::path& file, const Names& class_
       for (const auto& word : *list) words.emplace(word, Vector());
   }
   Semantics semantics;
-  semantics.values = Matrix<float>(class_names.size(), TableReader(file, words, progress).read());
+  semantics.values = Matrix<float>(class_names.size(), read_words(file, words, progress));
   Names without, partial;
   for (std::size_t c = 0; c < class_names.size(); ++c) {
     const auto is_there = [&](const std::string& word) { return !words.at(word).empty(); };

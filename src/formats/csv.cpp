@@ -10,9 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/file.hpp"
@@ -118,11 +116,6 @@ class CsvParser {
   std::string file_;
   std::size_t position_ = 0, line_ = 1;
 };
-
-bool equals_ignoring_case(std::string_view a, std::string_view lower) {
-  return std::equal(a.begin(), a.end(), lower.begin(), lower.end(),
-                    [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x + ('a' - 'A') : x) == y; });
-}
 
 // Whether a decimal number that double cannot hold is too small rather than too large: by the place of its first
 // digit that is not zero.
@@ -253,7 +246,8 @@ bool parse_number(std::string_view cell, double& value) {
   // from_chars would also take "inf", "nan(…)" and a second sign.
   if (digits.empty() || !((digits[0] >= '0' && digits[0] <= '9') || digits[0] == '.')) {
     value = std::numeric_limits<double>::quiet_NaN();
-    return equals_ignoring_case(digits, "nan") || equals_ignoring_case(digits, "na");
+    const std::string word = in_lower_case(digits);
+    return word == "nan" || word == "na";
   }
   double magnitude = 0;
   const char* last = digits.data() + digits.size();

@@ -6,17 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstdint>
 #include <cstring>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/checked.hpp"
 #include "base/file.hpp"
-#include "formats/element_type.hpp"
 #include "formats/mat_common.hpp"
 #include "parsnets/error.hpp"
 

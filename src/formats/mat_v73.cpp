@@ -8,13 +8,11 @@
 #include <array>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/machine.hpp"
-#include "formats/element_type.hpp"
 #include "formats/mat_common.hpp"
 #include "formats/mat_v73_check.hpp"
 #include "parsnets/error.hpp"

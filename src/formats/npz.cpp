@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "formats/npy.hpp"
@@ -137,10 +136,9 @@ std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, co
     throw Error(BadInput{name, "compression", "stored or deflated", fmt::format("zip method {}", about.comp_method),
                          "write it with numpy.savez or numpy.savez_compressed"});
   const std::uint64_t packed = about.comp_size;
-  const auto bound = about.comp_method == ZIP_CM_STORE ? packed : [&] {
-    const auto product = checked_mul(packed, kMaxDeflateRatio);
-    return product ? checked_add(*product, kDeflateSlack).value_or(UINT64_MAX) : UINT64_MAX;
-  }();
+  const std::uint64_t without_overflow = std::min<std::uint64_t>(packed, UINT64_MAX / (2 * kMaxDeflateRatio));
+  const std::uint64_t bound =
+      about.comp_method == ZIP_CM_STORE ? packed : without_overflow * kMaxDeflateRatio + kDeflateSlack;
   if (packed > std::filesystem::file_size(file) || about.size > bound)
     throw Error(BadInput{name, "declared size",
                          fmt::format("at most the {} bytes that {} packed bytes can hold", bound, packed),

@@ -7,15 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
-#include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
 #include "base/text.hpp"
@@ -106,10 +102,9 @@ void write_labels(const fs::path& folder, const std::vector<std::string>& labels
   // An interrupted run without the table of classes, or with it, may have left the other file.
   fs::remove(folder / (numbered ? "labels.csv" : "labels.npy"));
   if (!numbered) return write_column(folder / "labels.csv", {}, labels);
-  std::map<std::string, std::int32_t> number_of;
-  for (const auto& name : classes) number_of.emplace(name, static_cast<std::int32_t>(number_of.size()));
+  const auto places = places_by_name(classes);
   std::vector<std::int32_t> numbers;
-  for (const auto& label : labels) numbers.push_back(number_of.at(label));
+  for (const auto& label : labels) numbers.push_back(static_cast<std::int32_t>(places.at(label)));
   write_npy(folder / "labels.npy", numbers);
 }
 

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "base/file.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets {
 

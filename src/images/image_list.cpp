@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -18,11 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower_ending(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return ending;
-}
+std::string lower_ending(const fs::path& file) { return in_lower_case(file.extension().string()); }
 
 /// An ending that can be printed, or "other".
 std::string short_ending(const fs::path& file) {
@@ -42,9 +37,7 @@ class FolderWalk {
 
   void run() {
     std::set<fs::path> seen{fs::canonical(folder_)};
-    std::vector<fs::path> classes;
-    visit(folder_, "", classes);
-    for (const auto& path : classes) {
+    for (const auto& path : visit(folder_, "")) {
       const std::string name = path.filename().string();
       const std::size_t before = list_.images.size();
       auto below = seen;
@@ -56,15 +49,13 @@ class FolderWalk {
 
  private:
   void visit_below(const fs::path& folder, const std::string& class_name, std::set<fs::path>& seen) {
-    std::vector<fs::path> folders;
-    visit(folder, class_name, folders);
-    for (const auto& path : folders)
+    for (const auto& path : visit(folder, class_name))
       if (seen.insert(fs::canonical(path)).second) visit_below(path, class_name, seen);
   }
 
   /// Adds the images of one folder. Returns its folders by name, links last: a folder has its own name first.
-  void visit(const fs::path& folder, const std::string& class_name, std::vector<fs::path>& folders) {
-    std::vector<fs::path> links;
+  std::vector<fs::path> visit(const fs::path& folder, const std::string& class_name) {
+    std::vector<fs::path> folders, links;
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (is_hidden(entry.path())) continue;
       std::error_code absent;  // a link to nothing is no file
@@ -82,6 +73,7 @@ class FolderWalk {
     std::ranges::sort(folders);
     std::ranges::sort(links);
     folders.insert(folders.end(), links.begin(), links.end());
+    return folders;
   }
 
   const fs::path& folder_;

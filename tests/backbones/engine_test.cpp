@@ -8,7 +8,7 @@
 #include "backbones/backbones_module.hpp"
 #include "backbones/onnx_bytes.hpp"
 #include "base/file.hpp"
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "images/bmp_photos.hpp"
 #include "images/features_of_image.hpp"
 #include "paths.hpp"

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "backbones/onnx_bytes.hpp"
-#include "expected_error.hpp"
+#include "expect.hpp"
 
 namespace parsnets::test {
 

@@ -50,14 +50,6 @@ TEST(Dataset, EveryFormatReadsBackToTheSameDataSet) {
   }
 }
 
-TEST(Dataset, AChainOfConversionsLosesNothing) {
-  test::TempDir first, second, third;
-  test::save_xlsa17(small_dataset(), first.path(), test::MatVersion::v73);
-  save_dataset(load_dataset(first.path()), second.path(), DataFormat::csv);
-  save_dataset(load_dataset(second.path()), third.path());
-  expect_equal(small_dataset(), load_dataset(third.path()));
-}
-
 TEST(Dataset, ListsThatClassesDoNotExpressSurviveInAPlainFolder) {
   Dataset data = small_dataset();
   data.split.trainval.pop_back();

@@ -29,7 +29,7 @@ Names names_of(const std::vector<FoundDataset>& found) {
 
 TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
   test::TempDir dir;
-  save_dataset(test::tiny_dataset(), dir / "b/plain", DataFormat::npy);
+  save_dataset(test::tiny_dataset(), dir / "b/CUB", DataFormat::npy);  // known by its contents alone
   test::save_xlsa17(test::tiny_dataset(), dir / "a");
   save_dataset(test::tiny_dataset(), dir / "1/2/3", DataFormat::csv);
   save_dataset(test::tiny_dataset(), dir / "1/2/3/4", DataFormat::csv);  // too deep
@@ -37,9 +37,9 @@ TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
   fs::create_directories(dir / "other");
   write_text_file(dir / "other/table.csv", "class,a\nx,1\n");  // neither split nor labels
   fs::create_directory_symlink(dir.path(), dir / "b/loop");
-  fs::create_directory_symlink(dir / "b/plain", dir / "a_link");
+  fs::create_directory_symlink(dir / "b/CUB", dir / "a_link");
   const auto found = find_datasets(dir.path());
-  EXPECT_EQ(names_of(found), (Names{"3", "a", "plain"}));
+  EXPECT_EQ(names_of(found), (Names{"3", "a", "CUB"}));
   for (const auto& one : found) {
     EXPECT_EQ(one.problem, "") << one.folder;
     EXPECT_EQ(one.known_as, "");
@@ -177,14 +177,6 @@ TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
   EXPECT_EQ(data.known_as, "CUB");
   EXPECT_EQ(data.split.proposed_of, "");
   EXPECT_EQ(data.split.version, "");
-}
-
-TEST(KnownSets, AFolderIsNotKnownByItsName) {
-  test::TempDir dir;
-  save_dataset(test::tiny_dataset(), dir / "CUB", DataFormat::npy);
-  const Dataset data = load_dataset(dir / "CUB");
-  EXPECT_EQ(data.name, "CUB");
-  EXPECT_EQ(data.known_as, "");
 }
 
 }  // namespace parsnets

@@ -28,14 +28,10 @@ Matrix<double> table(std::vector<double> values, std::size_t cols) {
 
 }  // namespace
 
-TEST(Semantics, MinusOneIsMissingOnAScaleFromZeroTo100) {
-  auto m = table({0, 50, -1, 100}, 2);
+TEST(Semantics, MinusOneIsMissingOnAScaleFromZeroTo100AndAValueInSignedTables) {
+  auto m = table({0, 50, -1, 100}, 2), sign = table({-1, 1, 1, -1}, 2), embedding = table({-1, 3, -0.5, 2}, 2);
   EXPECT_EQ(mark_missing(m.view()), 1u);
   EXPECT_TRUE(std::isnan(m(1, 0)));
-}
-
-TEST(Semantics, MinusOneIsAValueInSignedAndBinaryTables) {
-  auto sign = table({-1, 1, 1, -1}, 2), embedding = table({-1, 3, -0.5, 2}, 2);
   EXPECT_EQ(mark_missing(sign.view()), 0u);
   EXPECT_EQ(mark_missing(embedding.view()), 0u);
 }

@@ -279,13 +279,10 @@ void expect_truncations_refused(MatVersion version, std::size_t step) {
   std::size_t refused = 0;
   for (std::size_t length = 0; length < whole.size(); length += step) {
     write_bytes(path, whole.substr(0, length));
-    try {
+    refused += is_refused([&] {
       for (const auto& [name, bytes] : read_all(path))
         EXPECT_TRUE(same_bytes(bytes, expected.at(name))) << "at " << length;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input) << "at " << length << ": " << e.what();
-      ++refused;
-    }
+    });
   }
   EXPECT_GT(refused, whole.size() / step / 2);
 }
@@ -302,12 +299,7 @@ void expect_flips_survived(MatVersion version, int flips) {
     for (unsigned n = 0; n <= random() % 3; ++n)
       damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
     write_bytes(path, damaged);
-    try {
-      read_all(path);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::bad_input) << "flip " << i << ": " << e.what();
-      ++refused;
-    }
+    refused += is_refused([&] { read_all(path); });
   }
   EXPECT_GT(refused, 0);
 }
@@ -376,18 +368,12 @@ TEST(MatHostile, ForgedV5SizesAreRefusedBeforeMemoryIsTaken) {
       });
     }
   }
-  // The same forger makes a good file when it tells the truth.
-  const auto good = forged(7, 2, 1, words({7, 8, 0x3f800000, 0x40000000}), true);
+  // The same forger makes a good file when it tells the truth, until its checksum is damaged.
+  auto good = forged(7, 2, 1, words({7, 8, 0x3f800000, 0x40000000}), true);
   write_bytes(path, good);
   EXPECT_EQ(MatFile::open(path)->read_columns("x")(0, 1), 2.0f);
-}
-
-TEST(MatHostile, ADamagedChecksumIsNoticed) {
-  const TempDir dir;
-  const auto path = dir / "x.mat";
-  auto bytes = forged(7, 2, 1, words({7, 8, 0x3f800000, 0x40000000}), true);
-  bytes.back() ^= 1;
-  write_bytes(path, bytes);
+  good.back() ^= 1;
+  write_bytes(path, good);
   EXPECT_THROW(MatFile::open(path)->read_columns("x"), Error);
 }
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "paths.hpp"
 
 namespace parsnets::test {

@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "data/feature_source.hpp"
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "images/bmp_photos.hpp"
@@ -260,13 +260,6 @@ TEST_F(ExtractionTest, AttributesInTheFolderAreUsed) {
   options_.attributes = dir_ / "classes.csv";
   message_of("second", ErrorCode::usage);
   EXPECT_EQ(read_text_file(dir_ / "second/attributes.csv"), "class,x\nbear,1\ndeer,2\n");
-}
-
-TEST_F(ExtractionTest, AnExistingDataSetStays) {
-  extract("out");
-  const auto before = files("out");
-  message_of("out", ErrorCode::usage);
-  EXPECT_EQ(files("out"), before);
 }
 
 TEST_F(ExtractionTest, ImagesWithoutClasses) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "images/bmp_photos.hpp"
 #include "temp_dir.hpp"
 

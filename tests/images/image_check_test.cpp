@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "images/image_header.hpp"
 #include "images/image_problem.hpp"
 

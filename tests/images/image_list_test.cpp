@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
-#include "expected_error.hpp"
+#include "expect.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets::test {
