@@ -86,13 +86,10 @@ std::vector<fs::path> folders_under(const fs::path& root) {
   return folders;
 }
 
-bool has_any(const fs::path& folder, std::initializer_list<const char*> files) {
-  return std::ranges::any_of(files, [&](const char* file) { return fs::is_regular_file(folder / file); });
-}
-
 bool is_dataset(const fs::path& folder) {
-  if (!splits_names(folder).empty()) return true;
-  return has_any(folder, {"split.json", "labels.npy", "labels.npz", "labels.csv"}) && !class_tables(folder, 0).empty();
+  constexpr std::array kFiles{"split.json", "labels.npy", "labels.npz", "labels.csv"};
+  const auto has = [&](const char* file) { return fs::is_regular_file(folder / file); };
+  return !splits_names(folder).empty() || (std::ranges::any_of(kFiles, has) && !class_tables(folder, 0).empty());
 }
 
 /// `first` to the front, where it is there.

@@ -35,35 +35,6 @@ void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols
                        fmt::format("{} x {}", rows, cols), "one row per sample"});
 }
 
-}  // namespace
-
-Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress, const MatrixPlace& place) {
-  return file.extension() == ".csv" ? read_csv_float(file, progress, place)
-                                    : read_npy_float(array_of(file), progress, place);
-}
-
-std::size_t count_feature_rows(const fs::path& file) {
-  if (file.extension() == ".csv") return count_csv_rows(file);
-  return NpyRowReader(array_of(file)).rows();
-}
-
-std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data) {
-  const fs::path file = data.features_file;
-  if (file.extension() != ".npy" && file.extension() != ".npz") return nullptr;
-  auto rows = std::make_unique<NpyRowReader>(array_of(file));
-  if (!rows->row_by_row()) return nullptr;
-  check_feature_rows(file, rows->rows(), rows->cols(), data);
-  return rows;
-}
-
-void read_features(const LoadOptions& options, Dataset& data, ProgressObserver* progress) {
-  if (!options.read_features) return;
-  data.features = read_feature_file(data.features_file, progress, MatrixPlace::within(options.memory_limit));
-  check_feature_rows(data.features_file, data.features.rows(), data.features.cols(), data);
-}
-
-namespace {
-
 std::vector<std::int32_t> labels_of_names(const std::vector<std::string>& names, const std::string& file,
                                           const std::vector<std::string>& class_names) {
   std::map<std::string, std::int32_t> index;
@@ -126,6 +97,31 @@ FileLabels labels_of_csv(const fs::path& file, const std::vector<std::string>& c
 }
 
 }  // namespace
+
+Matrix<float> read_feature_file(const fs::path& file, ProgressObserver* progress, const MatrixPlace& place) {
+  return file.extension() == ".csv" ? read_csv_float(file, progress, place)
+                                    : read_npy_float(array_of(file), progress, place);
+}
+
+std::size_t count_feature_rows(const fs::path& file) {
+  if (file.extension() == ".csv") return count_csv_rows(file);
+  return NpyRowReader(array_of(file)).rows();
+}
+
+std::unique_ptr<NpyRowReader> open_feature_rows(const Dataset& data) {
+  const fs::path file = data.features_file;
+  if (file.extension() != ".npy" && file.extension() != ".npz") return nullptr;
+  auto rows = std::make_unique<NpyRowReader>(array_of(file));
+  if (!rows->row_by_row()) return nullptr;
+  check_feature_rows(file, rows->rows(), rows->cols(), data);
+  return rows;
+}
+
+void read_features(const LoadOptions& options, Dataset& data, ProgressObserver* progress) {
+  if (!options.read_features) return;
+  data.features = read_feature_file(data.features_file, progress, MatrixPlace::within(options.memory_limit));
+  check_feature_rows(data.features_file, data.features.rows(), data.features.cols(), data);
+}
 
 std::optional<FileLabels> read_label_file(const fs::path& folder, const fs::path& features,
                                           const std::vector<std::string>& class_names, LabelBase base) {

@@ -151,63 +151,6 @@ std::vector<std::string> column_names(const std::vector<ClassTable>& tables) {
   return names;
 }
 
-}  // namespace
-
-std::vector<std::string> split_table_names(const std::string& semantics) {
-  const auto parts = split_at(semantics, ",");
-  const std::vector<std::string> names(parts.begin(), parts.end());
-  for (const auto& name : names)
-    if (names.size() > 1 && (name.empty() || std::ranges::count(names, name) > 1))
-      throw Error(ErrorCode::usage, fmt::format("{}: expected different names separated by commas, found '{}'",
-                                                option_name("semantics"), semantics));
-  return names;
-}
-
-Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
-                      const std::string& from) {
-  std::map<std::string_view, const ClassTable*> by_name;
-  for (const auto& table : tables)
-    if (const auto [other, is_new] = by_name.emplace(table.semantics.name, &table); !is_new)
-      throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
-                                                option_name("semantics"), other->second->file, table.file));
-  Semantics joined;
-  joined.policy = tables.front().semantics.policy;
-  joined.attribute_names = column_names(tables);
-  std::size_t columns = 0, first = 0;
-  for (const auto& table : tables) columns += table.semantics.values.cols();
-  joined.values = Matrix<float>(class_names.size(), columns);
-  for (const auto& table : tables) {
-    const auto& values = table.semantics.values;
-    const auto rows = rows_of(table, class_names, from);
-    for (std::size_t c = 0; c < rows.size(); ++c)
-      std::ranges::copy(values.row(rows[c]), joined.values.row(c).begin() + static_cast<std::ptrdiff_t>(first));
-    first += values.cols();
-    joined.name += (joined.name.empty() ? "" : ",") + table.semantics.name;
-    joined.missing += table.semantics.missing;
-    if (tables.size() > 1) joined.tables.push_back({table.semantics.name, values.cols()});
-  }
-  return joined;
-}
-
-Semantics table_of(const Semantics& semantics, std::size_t t) {
-  Semantics table;
-  const bool one = semantics.tables.empty();
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < t; ++i) first += semantics.tables[i].second;
-  const std::size_t columns = one ? semantics.values.cols() : semantics.tables[t].second;
-  table.name = one ? semantics.name : semantics.tables[t].first;
-  table.policy = semantics.policy;
-  table.values = Matrix<float>(semantics.values.rows(), columns);
-  for (std::size_t c = 0; c < table.values.rows(); ++c)
-    std::ranges::copy(semantics.values.row(c).subspan(first, columns), table.values.row(c).begin());
-  if (!semantics.attribute_names.empty())
-    table.attribute_names.assign(semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first),
-                                 semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first + columns));
-  return table;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr Endings kTableEndings{".csv", ".npy", ".txt", ".vec"};
@@ -278,35 +221,6 @@ ClassTable read_numbers(const fs::path& file, const std::string& name, MissingPo
   mark_missing(raw.view());
   return {file.string(), {}, complete_semantics(raw.view(), missing, file.string(), name, class_names, {})};
 }
-
-}  // namespace
-
-std::vector<std::string> table_class_names(const fs::path& csv) { return NamedTable(csv).class_names(); }
-
-ClassTable read_class_table(const fs::path& file, const std::string& name, MissingPolicy missing, Dataset& data,
-                            ProgressObserver* progress) {
-  ClassTable table = file.extension() == ".csv" ? NamedTable(file).read(missing)
-                     : file.extension() == ".npy"
-                         ? read_numbers(file, name, missing, data.class_names)
-                         : ClassTable{file.string(), {}, read_word_table(file, data.class_names, data.notes, progress)};
-  table.semantics.name = name;
-  table.semantics.policy = missing;
-  return table;
-}
-
-bool is_table_file(const fs::path& file) {
-  return std::ranges::find(kTableEndings, file.extension().string()) != kTableEndings.end();
-}
-
-std::optional<fs::path> find_table_file(const fs::path& folder, const std::string& item) {
-  return is_table_file(item) ? find_named(folder, item, kTableEndings) : std::nullopt;
-}
-
-std::string table_name(const fs::path& file, std::size_t tables) {
-  return (tables == 1 ? file.filename() : file.stem()).string();
-}
-
-namespace {
 
 using Names = std::vector<std::string>;
 using Vector = std::vector<double>;
@@ -391,6 +305,84 @@ std::size_t read_words(const fs::path& path, Words& words, ProgressObserver* obs
 }
 
 }  // namespace
+
+std::vector<std::string> split_table_names(const std::string& semantics) {
+  const auto parts = split_at(semantics, ",");
+  const std::vector<std::string> names(parts.begin(), parts.end());
+  for (const auto& name : names)
+    if (names.size() > 1 && (name.empty() || std::ranges::count(names, name) > 1))
+      throw Error(ErrorCode::usage, fmt::format("{}: expected different names separated by commas, found '{}'",
+                                                option_name("semantics"), semantics));
+  return names;
+}
+
+Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
+                      const std::string& from) {
+  std::map<std::string_view, const ClassTable*> by_name;
+  for (const auto& table : tables)
+    if (const auto [other, is_new] = by_name.emplace(table.semantics.name, &table); !is_new)
+      throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
+                                                option_name("semantics"), other->second->file, table.file));
+  Semantics joined;
+  joined.policy = tables.front().semantics.policy;
+  joined.attribute_names = column_names(tables);
+  std::size_t columns = 0, first = 0;
+  for (const auto& table : tables) columns += table.semantics.values.cols();
+  joined.values = Matrix<float>(class_names.size(), columns);
+  for (const auto& table : tables) {
+    const auto& values = table.semantics.values;
+    const auto rows = rows_of(table, class_names, from);
+    for (std::size_t c = 0; c < rows.size(); ++c)
+      std::ranges::copy(values.row(rows[c]), joined.values.row(c).begin() + static_cast<std::ptrdiff_t>(first));
+    first += values.cols();
+    joined.name += (joined.name.empty() ? "" : ",") + table.semantics.name;
+    joined.missing += table.semantics.missing;
+    if (tables.size() > 1) joined.tables.push_back({table.semantics.name, values.cols()});
+  }
+  return joined;
+}
+
+Semantics table_of(const Semantics& semantics, std::size_t t) {
+  Semantics table;
+  const bool one = semantics.tables.empty();
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < t; ++i) first += semantics.tables[i].second;
+  const std::size_t columns = one ? semantics.values.cols() : semantics.tables[t].second;
+  table.name = one ? semantics.name : semantics.tables[t].first;
+  table.policy = semantics.policy;
+  table.values = Matrix<float>(semantics.values.rows(), columns);
+  for (std::size_t c = 0; c < table.values.rows(); ++c)
+    std::ranges::copy(semantics.values.row(c).subspan(first, columns), table.values.row(c).begin());
+  if (!semantics.attribute_names.empty())
+    table.attribute_names.assign(semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first),
+                                 semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first + columns));
+  return table;
+}
+
+std::vector<std::string> table_class_names(const fs::path& csv) { return NamedTable(csv).class_names(); }
+
+ClassTable read_class_table(const fs::path& file, const std::string& name, MissingPolicy missing, Dataset& data,
+                            ProgressObserver* progress) {
+  ClassTable table = file.extension() == ".csv" ? NamedTable(file).read(missing)
+                     : file.extension() == ".npy"
+                         ? read_numbers(file, name, missing, data.class_names)
+                         : ClassTable{file.string(), {}, read_word_table(file, data.class_names, data.notes, progress)};
+  table.semantics.name = name;
+  table.semantics.policy = missing;
+  return table;
+}
+
+bool is_table_file(const fs::path& file) {
+  return std::ranges::find(kTableEndings, file.extension().string()) != kTableEndings.end();
+}
+
+std::optional<fs::path> find_table_file(const fs::path& folder, const std::string& item) {
+  return is_table_file(item) ? find_named(folder, item, kTableEndings) : std::nullopt;
+}
+
+std::string table_name(const fs::path& file, std::size_t tables) {
+  return (tables == 1 ? file.filename() : file.stem()).string();
+}
 
 Semantics read_word_table(const std::filesystem::path& file, const Names& class_names, Names& notes,
                           ProgressObserver* progress) {

@@ -28,26 +28,6 @@ std::vector<std::int64_t> read_list(MatFile& file, const std::string& name) {
   return to_integers(values.values(), file.name(), name);
 }
 
-}  // namespace
-
-const MatVariable& require_variable(const MatFile& file, const std::string& variable) {
-  if (const auto* found = file.find(variable)) return *found;
-  std::vector<std::string> names;
-  for (const auto& v : file.variables()) names.push_back(v.name);
-  throw Error(BadInput{file.name(), variable, "a variable of that name", quoted_list(names, 12), ""});
-}
-
-Split read_mat_lists(MatFile& file, std::size_t samples) {
-  for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require_variable(file, name);
-  RawSplit raw;
-  for (const auto& [name, list, unused] : kSplitLists) raw.*list = read_list(file, name);
-  Split split = split_from_lists(raw, samples, file.name());
-  split.version = split_layout(split, !raw.train.empty() && !raw.val.empty());
-  return split;
-}
-
-namespace {
-
 using Indices = std::vector<std::int32_t>;
 
 template <class List>
@@ -138,105 +118,11 @@ nlohmann::json parse(const std::filesystem::path& file) {
   return object;
 }
 
-}  // namespace
-
-Split read_split_json(const std::filesystem::path& file, const std::vector<std::string>& class_names,
-                      const std::vector<std::int32_t>& labels, std::uint64_t seed) {
-  const std::string name = file.string();
-  const nlohmann::json object = parse(file);
-  ClassSplit classes;
-  classes.unseen_classes = read_classes(object, "unseen_classes", class_names, name);
-  if (classes.unseen_classes.empty())
-    throw Error(BadInput{name, "unseen_classes", "the names of the unseen classes", "none",
-                         "name them, or draw a split as docs/data.md describes"});
-  classes.val_classes = read_classes(object, "val_classes", class_names, name);
-  std::vector<char> unseen(class_names.size(), 0);
-  for (const auto c : classes.unseen_classes) unseen[static_cast<std::size_t>(c)] = 1;
-  for (const auto c : classes.val_classes)
-    if (unseen[static_cast<std::size_t>(c)])
-      throw Error(BadInput{name, "val_classes", "classes that are not unseen",
-                           "'" + class_names[static_cast<std::size_t>(c)] + "'",
-                           "validation on a test class would leak: choose a seen class"});
-  classes.test_seen = read_samples(object, "test_seen_samples", labels.size(), name);
-  for (const auto s : classes.test_seen) {
-    const auto c = labels[static_cast<std::size_t>(s)];
-    if (unseen[static_cast<std::size_t>(c)])
-      throw Error(BadInput{name, "test_seen_samples", "samples of seen classes",
-                           fmt::format("sample {} of unseen class '{}'", s, class_names[static_cast<std::size_t>(c)]),
-                           ""});
-  }
-  Split split = split_from_classes(classes, labels);
-  if (object.contains("trainval_samples"))
-    split.trainval = read_samples(object, "trainval_samples", labels.size(), name);
-  if (object.contains("test_unseen_samples"))
-    split.test_unseen = read_samples(object, "test_unseen_samples", labels.size(), name);
-  split.train = read_samples(object, "train_samples", labels.size(), name);
-  split.val = read_samples(object, "val_samples", labels.size(), name);
-  if (split.train.empty() || split.val.empty())
-    derive_validation(split, labels, classes.val_classes, seed);
-  else
-    split.validation_from = "train_samples and val_samples";
-  return split;
-}
-
-void write_split_json(const std::filesystem::path& file, const ClassSplit& split,
-                      const std::vector<std::string>& class_names) {
-  write_text_file(file, to_json(split, class_names).dump() + "\n");
-}
-
-void write_split_json(const std::filesystem::path& file, const Split& split,
-                      const std::vector<std::string>& class_names, const std::vector<std::int32_t>& labels) {
-  // A validation set that was drawn is drawn again from the same classes.
-  const bool named = !split.validation_drawn && !split.val.empty();
-  const ClassSplit by_class{distinct_labels(split.test_unseen, labels),
-                            named ? distinct_labels(split.val, labels) : Indices{}, sorted(split.test_seen)};
-  auto object = to_json(by_class, class_names);
-  // What classes alone do not express is written out, so that every list survives, in its order: that of the training
-  // samples has a part in the last bits of a model.
-  Split derived = split_from_classes(by_class, labels);
-  derived.trainval = split.trainval;
-  derive_validation(derived, labels, by_class.val_classes, 1);
-  if (split_from_classes(by_class, labels).trainval != split.trainval) object["trainval_samples"] = split.trainval;
-  if (derived.test_unseen != sorted(split.test_unseen)) object["test_unseen_samples"] = sorted(split.test_unseen);
-  if (named && (derived.train != split.train || derived.val != split.val)) {
-    object["train_samples"] = split.train;
-    object["val_samples"] = split.val;
-  }
-  write_text_file(file, object.dump() + "\n");
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr const char *kTrainval = "trainvalclasses.txt", *kTest = "testclasses.txt", *kVal = "valclasses1.txt";
 
 bool holds(const Indices& classes, std::int32_t c) { return std::ranges::count(classes, c) > 0; }
-
-}  // namespace
-
-std::vector<std::int32_t> read_class_list(const fs::path& file, const std::vector<std::string>& class_names) {
-  std::vector<std::int32_t> classes;
-  if (!fs::exists(file)) return classes;
-  const auto places = places_by_name(class_names);
-  std::istringstream text(read_text_file(file, 1u << 20));
-  for (std::string name; std::getline(text, name);) {
-    while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.pop_back();
-    if (name.empty()) continue;
-    const auto found = places.find(name);
-    if (found == places.end())
-      throw Error(BadInput{file.string(), name, "a class of the data set", "none of that name",
-                           "correct the list; the classes are " + quoted_list(class_names)});
-    const auto number = static_cast<std::int32_t>(found->second);
-    if (holds(classes, number))
-      throw Error(
-          BadInput{file.string(), name, "each class only once", "'" + name + "' twice", "remove the duplicate"});
-    classes.push_back(number);
-  }
-  return classes;
-}
-
-namespace {
 
 bool has_class_lists(const fs::path& folder) {
   return fs::is_regular_file(folder / kTrainval) && fs::is_regular_file(folder / kTest);
@@ -338,6 +224,108 @@ void check_same_classes(const Names& names, const std::string& file, const Datas
 }
 
 }  // namespace
+
+const MatVariable& require_variable(const MatFile& file, const std::string& variable) {
+  if (const auto* found = file.find(variable)) return *found;
+  std::vector<std::string> names;
+  for (const auto& v : file.variables()) names.push_back(v.name);
+  throw Error(BadInput{file.name(), variable, "a variable of that name", quoted_list(names, 12), ""});
+}
+
+Split read_mat_lists(MatFile& file, std::size_t samples) {
+  for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require_variable(file, name);
+  RawSplit raw;
+  for (const auto& [name, list, unused] : kSplitLists) raw.*list = read_list(file, name);
+  Split split = split_from_lists(raw, samples, file.name());
+  split.version = split_layout(split, !raw.train.empty() && !raw.val.empty());
+  return split;
+}
+
+Split read_split_json(const std::filesystem::path& file, const std::vector<std::string>& class_names,
+                      const std::vector<std::int32_t>& labels, std::uint64_t seed) {
+  const std::string name = file.string();
+  const nlohmann::json object = parse(file);
+  ClassSplit classes;
+  classes.unseen_classes = read_classes(object, "unseen_classes", class_names, name);
+  if (classes.unseen_classes.empty())
+    throw Error(BadInput{name, "unseen_classes", "the names of the unseen classes", "none",
+                         "name them, or draw a split as docs/data.md describes"});
+  classes.val_classes = read_classes(object, "val_classes", class_names, name);
+  std::vector<char> unseen(class_names.size(), 0);
+  for (const auto c : classes.unseen_classes) unseen[static_cast<std::size_t>(c)] = 1;
+  for (const auto c : classes.val_classes)
+    if (unseen[static_cast<std::size_t>(c)])
+      throw Error(BadInput{name, "val_classes", "classes that are not unseen",
+                           "'" + class_names[static_cast<std::size_t>(c)] + "'",
+                           "validation on a test class would leak: choose a seen class"});
+  classes.test_seen = read_samples(object, "test_seen_samples", labels.size(), name);
+  for (const auto s : classes.test_seen) {
+    const auto c = labels[static_cast<std::size_t>(s)];
+    if (unseen[static_cast<std::size_t>(c)])
+      throw Error(BadInput{name, "test_seen_samples", "samples of seen classes",
+                           fmt::format("sample {} of unseen class '{}'", s, class_names[static_cast<std::size_t>(c)]),
+                           ""});
+  }
+  Split split = split_from_classes(classes, labels);
+  if (object.contains("trainval_samples"))
+    split.trainval = read_samples(object, "trainval_samples", labels.size(), name);
+  if (object.contains("test_unseen_samples"))
+    split.test_unseen = read_samples(object, "test_unseen_samples", labels.size(), name);
+  split.train = read_samples(object, "train_samples", labels.size(), name);
+  split.val = read_samples(object, "val_samples", labels.size(), name);
+  if (split.train.empty() || split.val.empty())
+    derive_validation(split, labels, classes.val_classes, seed);
+  else
+    split.validation_from = "train_samples and val_samples";
+  return split;
+}
+
+void write_split_json(const std::filesystem::path& file, const ClassSplit& split,
+                      const std::vector<std::string>& class_names) {
+  write_text_file(file, to_json(split, class_names).dump() + "\n");
+}
+
+void write_split_json(const std::filesystem::path& file, const Split& split,
+                      const std::vector<std::string>& class_names, const std::vector<std::int32_t>& labels) {
+  // A validation set that was drawn is drawn again from the same classes.
+  const bool named = !split.validation_drawn && !split.val.empty();
+  const ClassSplit by_class{distinct_labels(split.test_unseen, labels),
+                            named ? distinct_labels(split.val, labels) : Indices{}, sorted(split.test_seen)};
+  auto object = to_json(by_class, class_names);
+  // What classes alone do not express is written out, so that every list survives, in its order: that of the training
+  // samples has a part in the last bits of a model.
+  Split derived = split_from_classes(by_class, labels);
+  derived.trainval = split.trainval;
+  derive_validation(derived, labels, by_class.val_classes, 1);
+  if (split_from_classes(by_class, labels).trainval != split.trainval) object["trainval_samples"] = split.trainval;
+  if (derived.test_unseen != sorted(split.test_unseen)) object["test_unseen_samples"] = sorted(split.test_unseen);
+  if (named && (derived.train != split.train || derived.val != split.val)) {
+    object["train_samples"] = split.train;
+    object["val_samples"] = split.val;
+  }
+  write_text_file(file, object.dump() + "\n");
+}
+
+std::vector<std::int32_t> read_class_list(const fs::path& file, const std::vector<std::string>& class_names) {
+  std::vector<std::int32_t> classes;
+  if (!fs::exists(file)) return classes;
+  const auto places = places_by_name(class_names);
+  std::istringstream text(read_text_file(file, 1u << 20));
+  for (std::string name; std::getline(text, name);) {
+    while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.pop_back();
+    if (name.empty()) continue;
+    const auto found = places.find(name);
+    if (found == places.end())
+      throw Error(BadInput{file.string(), name, "a class of the data set", "none of that name",
+                           "correct the list; the classes are " + quoted_list(class_names)});
+    const auto number = static_cast<std::int32_t>(found->second);
+    if (holds(classes, number))
+      throw Error(
+          BadInput{file.string(), name, "each class only once", "'" + name + "' twice", "remove the duplicate"});
+    classes.push_back(number);
+  }
+  return classes;
+}
 
 Split read_split_file(const std::filesystem::path& file, const std::filesystem::path& folder, const Dataset& data,
                       std::uint64_t seed) {

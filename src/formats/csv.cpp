@@ -149,6 +149,114 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
   out += '\n';
 }
 
+/// Cuts the next cell off `rest`; returns false when there is none left. `more` says whether a comma follows, so that
+/// a comma at the end of the line makes a last, empty cell. Quotes are taken off; `broken` is set when they do not
+/// match.
+struct CellCutter {
+  std::string_view rest;
+  bool more = true, broken = false;
+
+  bool next(std::string_view& cell) {
+    if (!more) return false;
+    std::size_t end = 0;
+    if (rest.starts_with('"')) {
+      std::size_t close = rest.find('"', 1);
+      while (close != std::string_view::npos && rest.substr(close + 1, 1) == "\"") close = rest.find('"', close + 2);
+      broken = close == std::string_view::npos || (close + 1 < rest.size() && rest[close + 1] != ',');
+      if (broken) {
+        cell = rest;
+        more = false;
+        return true;
+      }
+      cell = rest.substr(1, close - 1);
+      end = close + 1;
+    } else {
+      const void* comma = std::memchr(rest.data(), ',', rest.size());
+      end = comma != nullptr ? static_cast<std::size_t>(static_cast<const char*>(comma) - rest.data()) : rest.size();
+      cell = rest.substr(0, end);
+    }
+    more = end < rest.size();
+    rest.remove_prefix(more ? end + 1 : end);
+    return true;
+  }
+};
+
+struct FirstLine {
+  bool is_header = false;
+  std::size_t cells = 0;
+};
+
+/// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
+/// silently could lose a sample: throws bad_input. `file` names the table.
+FirstLine look_at_first_line(std::string_view line, const std::string& file) {
+  FirstLine first;
+  CellCutter cutter{line};
+  std::string_view cell;
+  std::string name, number;
+  while (cutter.next(cell)) {
+    ++first.cells;
+    double value = 0;
+    if (parse_number(cell, value)) {
+      if (!std::isnan(value)) number = cell;
+    } else if (name.empty()) {
+      name = cell;
+    }
+  }
+  if (!name.empty() && !number.empty())
+    fail(file, 1, "", "numbers only, or column names only",
+         fmt::format("{} and {}", in_quotes(name), in_quotes(number)),
+         "correct the line (decimal points, no units, no row names)");
+  first.is_header = !name.empty();
+  return first;
+}
+
+/// Whether a cell may be empty or "nan".
+enum class Cells { may_be_missing, finite };
+
+/// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a
+/// number, and for another number of cells.
+void fill_row(std::string_view line, float* row, std::size_t width, const std::string& file, std::size_t number,
+              Cells kind) {
+  CellCutter cutter{line};
+  std::string_view cell;
+  std::size_t cells = 0;
+  for (; cutter.next(cell); ++cells) {
+    if (cells >= width) continue;  // counted for the message
+    double value = 0;
+    const bool is_number = !cutter.broken && parse_number(cell, value);
+    row[cells] = static_cast<float>(value);
+    if (is_number && std::isnan(row[cells]) && kind == Cells::finite)
+      fail(file, number, fmt::format("column {}", cells + 1), "a finite number", in_quotes(cell),
+           "remove the row or correct the value");
+    if (!is_number || std::isinf(row[cells]))
+      fail(file, number, fmt::format("column {}", cells + 1),
+           is_number               ? "a number within the range of float32"
+           : kind == Cells::finite ? "a finite number"
+                                   : "a finite number, an empty cell or nan",
+           in_quotes(cell), "use decimal points and no units, separators or infinities");
+  }
+  if (cells != width)
+    fail(file, number, "", fmt::format("{} cells, as in the first line", width), fmt::format("{} cells", cells),
+         "fill in or remove cells");
+}
+
+/// The first line, and how many lines there are up to the last one that is not blank.
+std::pair<FirstLine, std::size_t> count_lines(const ReadBytes& read, const std::string& name) {
+  FirstLine first;
+  std::size_t number = 0, lines = 0;
+  std::string_view line;
+  LineReader reader(read);
+  while (reader.next(line)) {
+    if (number == 0) first = look_at_first_line(line, name);
+    ++number;
+    if (!line.empty()) lines = number;
+  }
+  if (lines <= (first.is_header ? 1u : 0u))
+    throw Error(BadInput{name, "", "rows of comma-separated numbers",
+                         first.is_header ? "only a header" : "blank lines only", "write it again"});
+  return {first, lines};
+}
+
 }  // namespace
 
 std::vector<std::string> parse_list(std::string_view text, const std::string& option) {
@@ -315,101 +423,6 @@ void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values
 
 // Matrices of numbers.
 
-namespace {
-
-/// Cuts the next cell off `rest`; returns false when there is none left. `more` says whether a comma follows, so that
-/// a comma at the end of the line makes a last, empty cell. Quotes are taken off; `broken` is set when they do not
-/// match.
-struct CellCutter {
-  std::string_view rest;
-  bool more = true, broken = false;
-
-  bool next(std::string_view& cell) {
-    if (!more) return false;
-    std::size_t end = 0;
-    if (rest.starts_with('"')) {
-      std::size_t close = rest.find('"', 1);
-      while (close != std::string_view::npos && rest.substr(close + 1, 1) == "\"") close = rest.find('"', close + 2);
-      broken = close == std::string_view::npos || (close + 1 < rest.size() && rest[close + 1] != ',');
-      if (broken) {
-        cell = rest;
-        more = false;
-        return true;
-      }
-      cell = rest.substr(1, close - 1);
-      end = close + 1;
-    } else {
-      const void* comma = std::memchr(rest.data(), ',', rest.size());
-      end = comma != nullptr ? static_cast<std::size_t>(static_cast<const char*>(comma) - rest.data()) : rest.size();
-      cell = rest.substr(0, end);
-    }
-    more = end < rest.size();
-    rest.remove_prefix(more ? end + 1 : end);
-    return true;
-  }
-};
-
-struct FirstLine {
-  bool is_header = false;
-  std::size_t cells = 0;
-};
-
-/// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
-/// silently could lose a sample: throws bad_input. `file` names the table.
-FirstLine look_at_first_line(std::string_view line, const std::string& file) {
-  FirstLine first;
-  CellCutter cutter{line};
-  std::string_view cell;
-  std::string name, number;
-  while (cutter.next(cell)) {
-    ++first.cells;
-    double value = 0;
-    if (parse_number(cell, value)) {
-      if (!std::isnan(value)) number = cell;
-    } else if (name.empty()) {
-      name = cell;
-    }
-  }
-  if (!name.empty() && !number.empty())
-    fail(file, 1, "", "numbers only, or column names only",
-         fmt::format("{} and {}", in_quotes(name), in_quotes(number)),
-         "correct the line (decimal points, no units, no row names)");
-  first.is_header = !name.empty();
-  return first;
-}
-
-/// Whether a cell may be empty or "nan".
-enum class Cells { may_be_missing, finite };
-
-/// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a
-/// number, and for another number of cells.
-void fill_row(std::string_view line, float* row, std::size_t width, const std::string& file, std::size_t number,
-              Cells kind) {
-  CellCutter cutter{line};
-  std::string_view cell;
-  std::size_t cells = 0;
-  for (; cutter.next(cell); ++cells) {
-    if (cells >= width) continue;  // counted for the message
-    double value = 0;
-    const bool is_number = !cutter.broken && parse_number(cell, value);
-    row[cells] = static_cast<float>(value);
-    if (is_number && std::isnan(row[cells]) && kind == Cells::finite)
-      fail(file, number, fmt::format("column {}", cells + 1), "a finite number", in_quotes(cell),
-           "remove the row or correct the value");
-    if (!is_number || std::isinf(row[cells]))
-      fail(file, number, fmt::format("column {}", cells + 1),
-           is_number               ? "a number within the range of float32"
-           : kind == Cells::finite ? "a finite number"
-                                   : "a finite number, an empty cell or nan",
-           in_quotes(cell), "use decimal points and no units, separators or infinities");
-  }
-  if (cells != width)
-    fail(file, number, "", fmt::format("{} cells, as in the first line", width), fmt::format("{} cells", cells),
-         "fill in or remove cells");
-}
-
-}  // namespace
-
 LineReader::LineReader(ReadBytes read) : read_(std::move(read)), buffer_(1u << 20) {
   while (end_ < 3 && fill()) {
   }
@@ -480,27 +493,6 @@ Matrix<float> CsvRowReader::next(std::size_t count) {
   std::ranges::copy(values, block.data());
   return block;
 }
-
-namespace {
-
-/// The first line, and how many lines there are up to the last one that is not blank.
-std::pair<FirstLine, std::size_t> count_lines(const ReadBytes& read, const std::string& name) {
-  FirstLine first;
-  std::size_t number = 0, lines = 0;
-  std::string_view line;
-  LineReader reader(read);
-  while (reader.next(line)) {
-    if (number == 0) first = look_at_first_line(line, name);
-    ++number;
-    if (!line.empty()) lines = number;
-  }
-  if (lines <= (first.is_header ? 1u : 0u))
-    throw Error(BadInput{name, "", "rows of comma-separated numbers",
-                         first.is_header ? "only a header" : "blank lines only", "write it again"});
-  return {first, lines};
-}
-
-}  // namespace
 
 std::size_t count_csv_rows(const std::filesystem::path& path) {
   InputFile file(path);

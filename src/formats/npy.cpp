@@ -32,20 +32,16 @@ class HeaderParser {
   HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   NpyHeader parse() {
-    bool has_descr = false, has_order = false, has_shape = false;
+    std::vector<std::string> missing{"descr", "fortran_order", "shape"};
     expect('{');
     while (!accept('}')) {
       const std::string key = string();
       expect(':');
-      if (key == "descr" && !std::exchange(has_descr, true)) {
-        descr();
-      } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
-        header_.fortran_order = boolean();
-      } else if (key == "shape" && !std::exchange(has_shape, true)) {
-        shape();
-      } else {
+      if (std::erase(missing, key) == 0)
         fail("keys descr, fortran_order and shape, once each", "key " + in_quotes(key));
-      }
+      if (key == "descr") descr();
+      if (key == "fortran_order") header_.fortran_order = boolean();
+      if (key == "shape") shape();
       if (!accept(',')) {
         expect('}');
         break;
@@ -53,10 +49,7 @@ class HeaderParser {
     }
     skip_blanks();
     if (position_ != text_.size()) fail("nothing after the dict", rest());
-    if (!has_descr || !has_order || !has_shape)
-      fail("keys descr, fortran_order and shape", !has_descr   ? "no descr"
-                                                  : !has_order ? "no fortran_order"
-                                                               : "no shape");
+    if (!missing.empty()) fail("keys descr, fortran_order and shape", "no " + missing.front());
     return header_;
   }
 

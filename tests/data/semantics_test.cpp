@@ -26,36 +26,6 @@ Matrix<double> table(std::vector<double> values, std::size_t cols) {
   return m;
 }
 
-}  // namespace
-
-TEST(Semantics, MinusOneIsMissingOnAScaleFromZeroTo100AndAValueInSignedTables) {
-  auto m = table({0, 50, -1, 100}, 2), sign = table({-1, 1, 1, -1}, 2), embedding = table({-1, 3, -0.5, 2}, 2);
-  EXPECT_EQ(mark_missing(m.view()), 1u);
-  EXPECT_TRUE(std::isnan(m(1, 0)));
-  EXPECT_EQ(mark_missing(sign.view()), 0u);
-  EXPECT_EQ(mark_missing(embedding.view()), 0u);
-}
-
-TEST(Semantics, PoliciesFillOrRefuse) {
-  const auto raw = table({1, 10, kNan, 20, 3, 30}, 2);
-  const std::vector<std::string> classes{"a", "b", "c"}, attributes{"p", "q"};
-  const auto mean = complete_semantics(raw.view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes);
-  EXPECT_EQ(mean.values(1, 0), 2.0f);
-  EXPECT_EQ(mean.missing, 1u);
-  EXPECT_EQ(complete_semantics(raw.view(), MissingPolicy::zero, "f", "att", classes, attributes).values(1, 0), 0.0f);
-  const auto refused =
-      test::error_of([&] { complete_semantics(raw.view(), MissingPolicy::refuse, "f", "att", classes, attributes); });
-  EXPECT_TRUE(test::contains(refused.what(), "class 'b', attribute 'p'"));
-}
-
-TEST(Semantics, AnAttributeNoClassHasAndInfinitiesAreRefused) {
-  const std::vector<std::string> classes{"a", "b"}, attributes{"p"};
-  for (const auto& raw : {table({kNan, kNan}, 1), table({1, std::numeric_limits<double>::infinity()}, 1)})
-    EXPECT_THROW(complete_semantics(raw.view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes), Error);
-}
-
-namespace {
-
 using Names = std::vector<std::string>;
 
 /// A data set of two tables, of 3 named and 4 nameless columns.
@@ -84,7 +54,46 @@ std::string refusal(const std::filesystem::path& folder, const std::string& sema
   return test::error_of([&] { load(folder, semantics); }, code).message();
 }
 
+struct Read {
+  Semantics semantics;
+  Names notes;
+};
+
+Read read(const std::string& text, const Names& classes) {
+  test::TempDir dir;
+  write_text_file(dir / "w.txt", text);
+  Read out;
+  out.semantics = read_word_table(dir / "w.txt", classes, out.notes, nullptr);
+  return out;
+}
+
 }  // namespace
+
+TEST(Semantics, MinusOneIsMissingOnAScaleFromZeroTo100AndAValueInSignedTables) {
+  auto m = table({0, 50, -1, 100}, 2), sign = table({-1, 1, 1, -1}, 2), embedding = table({-1, 3, -0.5, 2}, 2);
+  EXPECT_EQ(mark_missing(m.view()), 1u);
+  EXPECT_TRUE(std::isnan(m(1, 0)));
+  EXPECT_EQ(mark_missing(sign.view()), 0u);
+  EXPECT_EQ(mark_missing(embedding.view()), 0u);
+}
+
+TEST(Semantics, PoliciesFillOrRefuse) {
+  const auto raw = table({1, 10, kNan, 20, 3, 30}, 2);
+  const std::vector<std::string> classes{"a", "b", "c"}, attributes{"p", "q"};
+  const auto mean = complete_semantics(raw.view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes);
+  EXPECT_EQ(mean.values(1, 0), 2.0f);
+  EXPECT_EQ(mean.missing, 1u);
+  EXPECT_EQ(complete_semantics(raw.view(), MissingPolicy::zero, "f", "att", classes, attributes).values(1, 0), 0.0f);
+  const auto refused =
+      test::error_of([&] { complete_semantics(raw.view(), MissingPolicy::refuse, "f", "att", classes, attributes); });
+  EXPECT_TRUE(test::contains(refused.what(), "class 'b', attribute 'p'"));
+}
+
+TEST(Semantics, AnAttributeNoClassHasAndInfinitiesAreRefused) {
+  const std::vector<std::string> classes{"a", "b"}, attributes{"p"};
+  for (const auto& raw : {table({kNan, kNan}, 1), table({1, std::numeric_limits<double>::infinity()}, 1)})
+    EXPECT_THROW(complete_semantics(raw.view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes), Error);
+}
 
 TEST(SemanticTables, EveryFormatReadsBackToTheSameTables) {
   const Dataset data = two_tables();
@@ -195,23 +204,6 @@ TEST(ClassTableFile, MistakesAreNamedByTheirLine) {
     EXPECT_EQ(place_of(std::string("class,a\nfox,1\n") + last + "\n"), "t.csv:3") << last;
   EXPECT_EQ(place_of("class,a\n\"red\nfox\",1\nowl,x\n"), "t.csv:4");  // a name over two lines
 }
-
-namespace {
-
-struct Read {
-  Semantics semantics;
-  Names notes;
-};
-
-Read read(const std::string& text, const Names& classes) {
-  test::TempDir dir;
-  write_text_file(dir / "w.txt", text);
-  Read out;
-  out.semantics = read_word_table(dir / "w.txt", classes, out.notes, nullptr);
-  return out;
-}
-
-}  // namespace
 
 TEST(WordTable, AClassIsItsNameOrTheMeanOfItsWords) {
   const Names classes{"Fox",          "polar+bear",    "001.Black_footed_Albatross",

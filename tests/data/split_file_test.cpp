@@ -35,6 +35,28 @@ using Classes = std::vector<std::int32_t>;
 
 Classes classes_of(const Dataset& data, const Classes& samples) { return distinct_labels(samples, data.labels); }
 
+/// With an image of each sample in a folder named after its class, where asked for.
+Dataset small(bool images) {
+  Dataset data = test::tiny_dataset();
+  data.features_name = "res";
+  for (std::size_t i = 0; i < data.samples() && images; ++i)
+    data.image_files.push_back("/images/" + data.class_names[static_cast<std::size_t>(data.labels[i])] + "/" +
+                               std::to_string(i) + ".jpg");
+  return data;
+}
+
+/// att_splits.mat and res.mat of the data set, and rev_splits.mat with its classes the other way round.
+void save_two_orders(const fs::path& folder, const Dataset& data) {
+  Dataset other;
+  other.class_names = data.class_names;
+  std::ranges::reverse(other.class_names);
+  other.semantics.values = Matrix<float>::copy_of(data.semantics.values.view());
+  other.split = data.split;
+  test::save_xlsa17(other, folder);
+  fs::rename(folder / "att_splits.mat", folder / "rev_splits.mat");
+  test::save_xlsa17(data, folder);
+}
+
 }  // namespace
 
 TEST(ClassLists, AllSamplesOfAClassTrainOrTest) {
@@ -102,32 +124,6 @@ TEST(ClassLists, ListsAreChecked) {
   write_list(dir / "lists/valclasses1.txt", data, 4, 5);
   expect_refusal("valclasses1.txt");
 }
-
-namespace {
-
-/// With an image of each sample in a folder named after its class, where asked for.
-Dataset small(bool images) {
-  Dataset data = test::tiny_dataset();
-  data.features_name = "res";
-  for (std::size_t i = 0; i < data.samples() && images; ++i)
-    data.image_files.push_back("/images/" + data.class_names[static_cast<std::size_t>(data.labels[i])] + "/" +
-                               std::to_string(i) + ".jpg");
-  return data;
-}
-
-/// att_splits.mat and res.mat of the data set, and rev_splits.mat with its classes the other way round.
-void save_two_orders(const fs::path& folder, const Dataset& data) {
-  Dataset other;
-  other.class_names = data.class_names;
-  std::ranges::reverse(other.class_names);
-  other.semantics.values = Matrix<float>::copy_of(data.semantics.values.view());
-  other.split = data.split;
-  test::save_xlsa17(other, folder);
-  fs::rename(folder / "att_splits.mat", folder / "rev_splits.mat");
-  test::save_xlsa17(data, folder);
-}
-
-}  // namespace
 
 TEST(ClassOrder, ImagesTellWhichOrderLabelsHave) {
   test::TempDir dir;

@@ -96,6 +96,36 @@ class ExtractionTest : public testing::Test {
   BmpBackbone backbone_;
 };
 
+using namespace std::string_literals;
+
+std::vector<float> row(float value) { return std::vector<float>(12, value); }
+
+std::string sum(char digit) { return std::string(64, digit); }
+
+struct Messages final : ProgressObserver {
+  bool on_progress(const ProgressEvent&) override { return true; }
+  void on_message(std::string_view message) override { text += message; }
+  std::string text;
+};
+
+class PartialFeaturesTest : public testing::Test {
+ protected:
+  /// With the features of three photographs.
+  void write_three() {
+    PartialFeatures partial(out_, source_, nullptr);
+    partial.append("a", sum('a'), row(1));
+    partial.append("b", sum('b'), row(2));
+    partial.append("c", sum('c'), row(3));
+  }
+  void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
+    error_message(code, [&] { PartialFeatures(out_, source_, progress); });
+  }
+
+  TempDir dir_;
+  fs::path out_ = dir_ / "out", file_ = out_ / "extraction.partial";
+  FeatureSource source_ = source_of_bmp_backbone();
+};
+
 }  // namespace
 
 TEST_F(ExtractionTest, WritesADataSetThatLoads) {
@@ -303,40 +333,6 @@ TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
   options_.limits = {1'000'000, 100'000};
   EXPECT_EQ(extract("out").images, 9u);
 }
-
-namespace {
-
-using namespace std::string_literals;
-
-std::vector<float> row(float value) { return std::vector<float>(12, value); }
-
-std::string sum(char digit) { return std::string(64, digit); }
-
-struct Messages final : ProgressObserver {
-  bool on_progress(const ProgressEvent&) override { return true; }
-  void on_message(std::string_view message) override { text += message; }
-  std::string text;
-};
-
-class PartialFeaturesTest : public testing::Test {
- protected:
-  /// With the features of three photographs.
-  void write_three() {
-    PartialFeatures partial(out_, source_, nullptr);
-    partial.append("a", sum('a'), row(1));
-    partial.append("b", sum('b'), row(2));
-    partial.append("c", sum('c'), row(3));
-  }
-  void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
-    error_message(code, [&] { PartialFeatures(out_, source_, progress); });
-  }
-
-  TempDir dir_;
-  fs::path out_ = dir_ / "out", file_ = out_ / "extraction.partial";
-  FeatureSource source_ = source_of_bmp_backbone();
-};
-
-}  // namespace
 
 TEST_F(PartialFeaturesTest, ContinueWhereTheyEnded) {
   write_three();
