@@ -52,7 +52,6 @@ constexpr std::array<KnownSet, 6> kKnownSets{
      {"SUN", 14340, 717, 0xf7389ad5, 0x563b5dcd, 0x6b6934bc, 291128,
       "90dcb2a60704ce1117ba1897523ba78dc6b625e606008918c4eade9cd8a5bf43", kXlsa17}}};
 
-/// Null for another name.
 const KnownSet* known_set(std::string_view name) {
   const auto found = std::ranges::find(kKnownSets, name, &KnownSet::name);
   return found == kKnownSets.end() ? nullptr : &*found;

@@ -28,7 +28,6 @@ NpyLocation array_of(const fs::path& file) {
   return file.extension() == ".npz" ? npz_member(file, "features") : NpyLocation{file, ""};
 }
 
-/// Throws bad_input unless `rows` x `cols` of `file` has one row per label of `data`.
 void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols, const Dataset& data) {
   if (rows == data.samples()) return;
   throw Error(BadInput{file.string(), "features", fmt::format("{} samples, one per label", data.samples()),

@@ -155,7 +155,6 @@ namespace fs = std::filesystem;
 
 constexpr Endings kTableEndings{".csv", ".npy", ".txt", ".vec"};
 
-/// Rows and columns of a table with a column of class names.
 class NamedTable {
  public:
   explicit NamedTable(const fs::path& file) : file_(file.string()), table_(read_csv(file, true)) {

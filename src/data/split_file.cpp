@@ -179,7 +179,6 @@ bool only_numbered(const Names& names) {
   return true;
 }
 
-/// The name of the folder that an image lies in.
 std::string_view folder_of(std::string_view image) {
   constexpr std::string_view kSlashes = "/\\";
   const std::size_t end = image.find_last_of(kSlashes);

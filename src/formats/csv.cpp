@@ -210,7 +210,6 @@ FirstLine look_at_first_line(std::string_view line, const std::string& file) {
   return first;
 }
 
-/// Whether a cell may be empty or "nan".
 enum class Cells { may_be_missing, finite };
 
 /// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a
@@ -420,8 +419,6 @@ void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values
   out.write(lines);
   out.commit();
 }
-
-// Matrices of numbers.
 
 LineReader::LineReader(ReadBytes read) : read_(std::move(read)), buffer_(1u << 20) {
   while (end_ < 3 && fill()) {

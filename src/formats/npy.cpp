@@ -176,7 +176,6 @@ void check_shape(const NpyHeader& header, const NpySource& source) {
                          fmt::format("{} bytes", available), kGetAgain});
 }
 
-/// From the start of `source`.
 NpyHeader read_header(NpySource& source) {
   std::array<unsigned char, 8> start{};
   const auto not_npy = [&](const std::string& found, const char* advice) {

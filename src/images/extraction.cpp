@@ -90,7 +90,6 @@ std::vector<std::string> classes_of(const fs::path& attributes, const ImageList&
   return list.class_names;
 }
 
-/// Columns of one value per row.
 void write_column(const fs::path& file, std::vector<std::string> header, const std::vector<std::string>& values) {
   CsvTable table{std::move(header), {}};
   for (const auto& value : values) table.rows.push_back({value});
@@ -272,8 +271,6 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   partial.remove();
   return result;
 }
-
-// The partial file.
 
 PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress)
     : file_(folder / kPartialExtractionFile),

@@ -31,23 +31,23 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 
 /// The images below one folder. Links to folders are followed, but below a folder of the first level each folder is
 /// visited once, so that links in a circle end.
-class FolderWalk {
- public:
-  FolderWalk(const fs::path& folder, bool alone, ImageList& list) : folder_(folder), alone_(alone), list_(list) {}
+struct FolderWalk {
+  const fs::path& root;
+  bool alone;
+  ImageList& list;
 
   void run() {
-    std::set<fs::path> seen{fs::canonical(folder_)};
-    for (const auto& path : visit(folder_, "")) {
+    std::set<fs::path> seen{fs::canonical(root)};
+    for (const auto& path : visit(root, "")) {
       const std::string name = path.filename().string();
-      const std::size_t before = list_.images.size();
+      const std::size_t before = list.images.size();
       auto below = seen;
       if (!below.insert(fs::canonical(path)).second) continue;
       visit_below(path, name, below);
-      if (list_.images.size() == before) list_.empty_folders.push_back(name);
+      if (list.images.size() == before) list.empty_folders.push_back(name);
     }
   }
 
- private:
   void visit_below(const fs::path& folder, const std::string& class_name, std::set<fs::path>& seen) {
     for (const auto& path : visit(folder, class_name))
       if (seen.insert(fs::canonical(path)).second) visit_below(path, class_name, seen);
@@ -59,15 +59,15 @@ class FolderWalk {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (is_hidden(entry.path())) continue;
       std::error_code absent;  // a link to nothing is no file
-      const fs::path name = alone_ ? entry.path().lexically_relative(folder_).lexically_normal() : entry.path();
+      const fs::path name = alone ? entry.path().lexically_relative(root).lexically_normal() : entry.path();
       if (entry.is_directory(absent)) {
         (entry.is_symlink(absent) ? links : folders).push_back(entry.path());
       } else if (entry.is_symlink(absent) && !entry.exists(absent)) {
-        list_.broken_links.push_back(name.generic_string());
+        list.broken_links.push_back(name.generic_string());
       } else if (has_image_ending(entry.path()) && entry.is_regular_file(absent)) {
-        list_.images.push_back({entry.path(), name.generic_string(), class_name});
+        list.images.push_back({entry.path(), name.generic_string(), class_name});
       } else {
-        ++list_.other_files[short_ending(entry.path())];
+        ++list.other_files[short_ending(entry.path())];
       }
     }
     std::ranges::sort(folders);
@@ -75,14 +75,10 @@ class FolderWalk {
     folders.insert(folders.end(), links.begin(), links.end());
     return folders;
   }
-
-  const fs::path& folder_;
-  bool alone_;
-  ImageList& list_;
 };
 
 void add_folder(const fs::path& folder, bool alone, ImageList& list) try {
-  FolderWalk(folder, alone, list).run();
+  FolderWalk{folder, alone, list}.run();
   std::ranges::sort(list.empty_folders);
 } catch (const fs::filesystem_error& error) {
   throw Error(
@@ -96,7 +92,6 @@ bool ends_with_path(const std::string& path, const std::string& end) {
   return path == end || (path.ends_with(end) && path[path.size() - end.size() - 1] == '/');
 }
 
-/// A row of the table of labels.
 struct Label {
   std::string where, file, class_name;
 };

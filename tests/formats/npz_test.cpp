@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -8,7 +6,6 @@
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "formats/numpy_oracle.hpp"
-#include "same_bytes.hpp"
 #include "temp_dir.hpp"
 
 namespace parsnets {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <ctime>
 
-#include "base/rng.hpp"
 #include "expect.hpp"
 #include "temp_dir.hpp"
 
