@@ -44,7 +44,7 @@ TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
     EXPECT_EQ(one.known_as, "");
     EXPECT_TRUE(one.notes.empty());
     EXPECT_TRUE(missing_files(one).empty());
-    const Dataset loaded = test::load(one.folder, {.features = one.features.at(0), .semantics = one.semantics.at(0)});
+    const Dataset loaded = load_dataset(one.folder, {.features = one.features.at(0), .semantics = one.semantics.at(0)});
     EXPECT_EQ(loaded.labels, test::tiny_dataset().labels) << one.folder;
   }
   EXPECT_EQ(names_of(find_datasets(dir / "a/")), Names{"a"});
@@ -110,7 +110,7 @@ TEST(FindDatasets, AnotherVersionOfAPublicFileIsNoted) {
   EXPECT_TRUE(find_datasets(*folder).at(0).notes.empty());
   EXPECT_EQ(find_datasets(*folder).at(0).problem, "");
   test::TempDir dir;
-  test::save_xlsa17(test::load(*folder, {.require_features = false, .read_features = false}), dir / "CUB");
+  test::save_xlsa17(load_dataset(*folder, {.require_features = false, .read_features = false}), dir / "CUB");
   const FoundDataset rewritten = find_datasets(dir.path()).at(0);
   EXPECT_EQ(rewritten.known_as, "CUB");
   ASSERT_EQ(rewritten.notes.size(), 1u);
@@ -141,7 +141,7 @@ TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
     if (!folder) GTEST_SKIP() << test::kNoSharedData;
     test::TempDir dir;
     std::filesystem::copy(*folder + "/att_splits.mat", dir / "att_splits.mat");
-    const Dataset data = test::load(dir.path(), {.require_features = false});
+    const Dataset data = load_dataset(dir.path(), {.require_features = false});
     EXPECT_EQ(data.known_as, name);
     EXPECT_EQ(data.split.proposed_of, name);
     EXPECT_EQ(data.split.version, std::string("Proposed Split v1 of ") + name);
@@ -151,7 +151,7 @@ TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
 TEST(KnownSets, AreRecognisedAfterConversionUnlessTheirFeaturesAreGenerated) {
   const auto folder = test::shared_data("SUN");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  const Dataset sun = test::load(*folder, {.require_features = false});
+  const Dataset sun = load_dataset(*folder, {.require_features = false});
   Dataset data = synthesize({.dimensions = 2, .hidden = 2}, &sun);
   for (const bool generated : {false, true}) {
     data.generated = generated;
@@ -168,7 +168,7 @@ TEST(KnownSets, AreRecognisedAfterConversionUnlessTheirFeaturesAreGenerated) {
 TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
   const auto folder = test::shared_data("CUB");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  Dataset data = test::load(*folder, {.require_features = false});
+  Dataset data = load_dataset(*folder, {.require_features = false});
   data.split.version.clear();
   data.split.proposed_of.clear();
   std::swap(data.split.test_unseen[0], data.split.trainval[0]);

@@ -46,7 +46,7 @@ void expect_same_semantics(const Semantics& a, const Semantics& b) {
 }
 
 Dataset load(const std::filesystem::path& folder, const std::string& semantics) {
-  return test::load(folder, {.semantics = semantics});
+  return load_dataset(folder, {.semantics = semantics});
 }
 
 std::string refusal(const std::filesystem::path& folder, const std::string& semantics,
@@ -54,16 +54,11 @@ std::string refusal(const std::filesystem::path& folder, const std::string& sema
   return test::error_of([&] { load(folder, semantics); }, code).message();
 }
 
-struct Read {
-  Semantics semantics;
-  Names notes;
-};
-
-Read read(const std::string& text, const Names& classes) {
+std::pair<Semantics, Names> read(const std::string& text, const Names& classes) {
   test::TempDir dir;
   write_text_file(dir / "w.txt", text);
-  Read out;
-  out.semantics = read_word_table(dir / "w.txt", classes, out.notes, nullptr);
+  std::pair<Semantics, Names> out;
+  out.first = read_word_table(dir / "w.txt", classes, out.second, nullptr);
   return out;
 }
 

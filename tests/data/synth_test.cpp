@@ -80,7 +80,7 @@ TEST(Synth, NoiseMakesTheClassesHarderToTell) {
 TEST(Synth, AGivenSplitDecidesTheSizes) {
   const auto folder = test::shared_data("AWA2");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  const Dataset given = test::load(*folder, {.require_features = false});
+  const Dataset given = load_dataset(*folder, {.require_features = false});
   const Dataset data = synthesize({.dimensions = 4, .unseen = 10, .hidden = 4}, &given);
   EXPECT_EQ(data.samples(), 37322u);
   EXPECT_EQ(data.seen_classes().size(), 40u);

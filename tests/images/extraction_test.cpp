@@ -79,11 +79,7 @@ class ExtractionTest : public testing::Test {
   std::string message_of(const std::string& out, ErrorCode code) {
     return error_message(code, [&] { extract(out); });
   }
-  Dataset loaded(const std::string& out) {
-    LoadOptions load;
-    load.require_split = false;
-    return load_dataset(dir_ / out, load);
-  }
+  Dataset loaded(const std::string& out) { return load_dataset(dir_ / out, {.require_split = false}); }
   std::map<std::string, std::string> files(const std::string& out) {
     std::map<std::string, std::string> contents;
     for (const auto& entry : fs::directory_iterator(dir_ / out))
