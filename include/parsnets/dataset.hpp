@@ -50,11 +50,11 @@ struct Split {
 struct LoadOptions {
   /// Features file: a name without ending, a file name or a path. Empty: xlsa17: the only .mat, or without any the only
   /// .npy, .npz or .csv; plain folders: `features`.
-  std::string features;
+  std::string features = {};
   /// Tables of class semantics, separated by commas. xlsa17: `<name>_splits.mat`, the split comes from the first;
   /// empty: att. Plain folders: `<name>.csv` or `<name>.npy`; empty: attributes.csv. In both: files by name with ending
   /// or by path: .csv with a column `class`, .npy with a row per class, or word vectors (.txt, .vec).
-  std::string semantics;
+  std::string semantics = {};
   bool original_att = false;                              ///< read original_att instead of att
   MissingPolicy missing = MissingPolicy::attribute_mean;  ///< what replaces missing attribute values
   bool require_features = true;                           ///< false: semantics and splits alone are enough
@@ -62,7 +62,7 @@ struct LoadOptions {
   bool require_split = true;                              ///< false: a plain folder may lack split.json
   /// In place of the folder's own split: split.json, *_splits.mat, a folder with trainvalclasses.txt and
   /// testclasses.txt, or `standard`, which looks for such a folder at the usual places.
-  std::filesystem::path split;
+  std::filesystem::path split = {};
   std::uint64_t seed = 1;  ///< for validation classes where the split has none
   /// Bytes for the whole process; 0: none. Features that would take more than a quarter of it are read in blocks and
   /// stay on disk: in their own file (float32 .npy), or else in a temporary file in $TMPDIR that has no name.

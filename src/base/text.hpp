@@ -25,6 +25,8 @@ std::string in_quotes(std::string_view text);
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separators);
 /// Without blanks, tabs and carriage returns at both ends.
 std::string_view trim(std::string_view text);
+/// ASCII letters in lower case; the locale has no say.
+std::string in_lower_case(std::string_view text);
 /// As a cell of a CSV line or an item of a comma-separated list: in quotes, doubled inside, where it needs them.
 std::string csv_cell(std::string_view text);
 

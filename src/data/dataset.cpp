@@ -17,12 +17,8 @@
 
 namespace parsnets {
 
-namespace {
-
 /// A file that says that the features beside it are synthetic.
 constexpr const char* kGeneratedMark = "generated.json";
-
-}  // namespace
 
 bool is_xlsa17(const std::filesystem::path& folder) {
   if (!splits_names(folder).empty()) return true;

@@ -19,46 +19,6 @@ constexpr std::array kPresets{"torchvision", "caffe", "tf"};
 constexpr std::array kFits{"centre", "whole"};
 constexpr std::size_t kMostPixels = 8192;  // of a side of the input
 
-/// Reads the keys of one object.
-class Keys {
- public:
-  Keys(const nlohmann::json& json, const std::string& file, const std::string& at) : json_(json), file_(file), at_(at) {
-    if (!json.is_object()) fail("", "an object", json.type_name());
-  }
-
-  std::string text(const char* key) const {
-    const auto& value = at(key);
-    if (!value.is_string()) fail(key, "text", value.type_name());
-    return value.get<std::string>();
-  }
-  std::size_t number(const char* key, std::size_t least, std::size_t most) const {
-    const auto& value = at(key);
-    if (!value.is_number_unsigned() || value.get<std::size_t>() < least || value.get<std::size_t>() > most)
-      fail(key, fmt::format("a whole number from {} to {}", least, most), value.dump());
-    return value.get<std::size_t>();
-  }
-  std::size_t choice(const char* key, std::span<const char* const> names) const {
-    const std::string found = text(key);
-    const auto place = std::ranges::find(names, found);
-    if (place == names.end()) fail(key, fmt::format("{}", fmt::join(names, " or ")), "'" + found + "'");
-    return static_cast<std::size_t>(place - names.begin());
-  }
-  [[noreturn]] void fail(const std::string& key, const std::string& expected, const std::string& found) const {
-    throw Error(BadInput{file_, at_.empty() || key.empty() ? at_ + key : at_ + "." + key, expected, found,
-                         "the file is damaged: get it again, or extract the features again"});
-  }
-
- private:
-  const nlohmann::json& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) fail(key, "a value", "none");
-    return *found;
-  }
-
-  const nlohmann::json& json_;
-  const std::string &file_, &at_;
-};
-
 }  // namespace
 
 const char* name_of(PixelPreset preset) { return kPresets[static_cast<std::size_t>(preset)]; }
@@ -76,18 +36,44 @@ nlohmann::ordered_json to_json(const FeatureSource& source) {
 }
 
 FeatureSource feature_source_from_json(const nlohmann::json& json, const std::string& file, const std::string& at) {
-  const Keys keys(json, file, at);
+  const auto fail = [&](const std::string& key, const std::string& expected, const std::string& found) {
+    throw Error(BadInput{file, at.empty() || key.empty() ? at + key : at + "." + key, expected, found,
+                         "the file is damaged: get it again, or extract the features again"});
+  };
+  if (!json.is_object()) fail("", "an object", json.type_name());
+  const auto value_of = [&](const char* key) -> const nlohmann::json& {
+    const auto found = json.find(key);
+    if (found == json.end()) fail(key, "a value", "none");
+    return *found;
+  };
+  const auto text = [&](const char* key) {
+    const auto& value = value_of(key);
+    if (!value.is_string()) fail(key, "text", value.type_name());
+    return value.get<std::string>();
+  };
+  const auto number = [&](const char* key, std::size_t most) {
+    const auto& value = value_of(key);
+    if (!value.is_number_unsigned() || value.get<std::size_t>() < 1 || value.get<std::size_t>() > most)
+      fail(key, fmt::format("a whole number from 1 to {}", most), value.dump());
+    return value.get<std::size_t>();
+  };
+  const auto choice = [&](const char* key, std::span<const char* const> names) {
+    const std::string found = text(key);
+    const auto place = std::ranges::find(names, found);
+    if (place == names.end()) fail(key, fmt::format("{}", fmt::join(names, " or ")), "'" + found + "'");
+    return place - names.begin();
+  };
   FeatureSource source;
-  source.backbone = keys.text("backbone");
-  source.sha256 = keys.text("sha256");
+  source.backbone = text("backbone");
+  source.sha256 = text("sha256");
   if (source.sha256.size() != 64 || source.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
-    keys.fail("sha256", "64 hexadecimal digits", "'" + source.sha256.substr(0, 80) + "'");
-  source.layer = keys.text("layer");
-  source.input.preset = static_cast<PixelPreset>(keys.choice("preset", kPresets));
-  source.input.fit = static_cast<ImageFit>(keys.choice("fit", kFits));
-  source.input.width = keys.number("width", 1, kMostPixels);
-  source.input.height = keys.number("height", 1, kMostPixels);
-  source.dimensions = keys.number("dimensions", 1, 100'000'000);
+    fail("sha256", "64 hexadecimal digits", "'" + source.sha256.substr(0, 80) + "'");
+  source.layer = text("layer");
+  source.input.preset = static_cast<PixelPreset>(choice("preset", kPresets));
+  source.input.fit = static_cast<ImageFit>(choice("fit", kFits));
+  source.input.width = number("width", kMostPixels);
+  source.input.height = number("height", kMostPixels);
+  source.dimensions = number("dimensions", 100'000'000);
   return source;
 }
 

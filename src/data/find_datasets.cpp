@@ -52,7 +52,6 @@ constexpr std::array<KnownSet, 6> kKnownSets{
      {"SUN", 14340, 717, 0xf7389ad5, 0x563b5dcd, 0x6b6934bc, 291128,
       "90dcb2a60704ce1117ba1897523ba78dc6b625e606008918c4eade9cd8a5bf43", kXlsa17}}};
 
-/// Null for another name.
 const KnownSet* known_set(std::string_view name) {
   const auto found = std::ranges::find(kKnownSets, name, &KnownSet::name);
   return found == kKnownSets.end() ? nullptr : &*found;
@@ -86,13 +85,10 @@ std::vector<fs::path> folders_under(const fs::path& root) {
   return folders;
 }
 
-bool has_any(const fs::path& folder, std::initializer_list<const char*> files) {
-  return std::ranges::any_of(files, [&](const char* file) { return fs::is_regular_file(folder / file); });
-}
-
 bool is_dataset(const fs::path& folder) {
-  if (!splits_names(folder).empty()) return true;
-  return has_any(folder, {"split.json", "labels.npy", "labels.npz", "labels.csv"}) && !class_tables(folder, 0).empty();
+  constexpr std::array kFiles{"split.json", "labels.npy", "labels.npz", "labels.csv"};
+  const auto has = [&](const char* file) { return fs::is_regular_file(folder / file); };
+  return !splits_names(folder).empty() || (std::ranges::any_of(kFiles, has) && !class_tables(folder, 0).empty());
 }
 
 /// `first` to the front, where it is there.

@@ -28,11 +28,71 @@ NpyLocation array_of(const fs::path& file) {
   return file.extension() == ".npz" ? npz_member(file, "features") : NpyLocation{file, ""};
 }
 
-/// Throws bad_input unless `rows` x `cols` of `file` has one row per label of `data`.
 void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols, const Dataset& data) {
   if (rows == data.samples()) return;
   throw Error(BadInput{file.string(), "features", fmt::format("{} samples, one per label", data.samples()),
                        fmt::format("{} x {}", rows, cols), "one row per sample"});
+}
+
+std::vector<std::int32_t> labels_of_names(const std::vector<std::string>& names, const std::string& file,
+                                          const std::vector<std::string>& class_names) {
+  std::map<std::string, std::int32_t> index;
+  for (std::size_t c = 0; c < class_names.size(); ++c) index[class_names[c]] = static_cast<std::int32_t>(c);
+  std::vector<std::int32_t> labels;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = index.find(names[i]);
+    if (found == index.end())
+      throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of the data set", "'" + names[i] + "'",
+                           "the classes are " + quoted_list(class_names)});
+    labels.push_back(found->second);
+  }
+  return labels;
+}
+
+FileLabels labels_of_numbers(std::span<const double> values, const fs::path& path, const std::string& file,
+                             std::size_t classes, LabelBase base) {
+  const auto integers = to_integers(values, file, "labels");
+  const auto count = static_cast<std::int64_t>(classes);
+  const bool has_zero = std::ranges::find(integers, 0) != integers.end(),
+             has_count = std::ranges::find(integers, count) != integers.end();
+  const std::int64_t first = base == LabelBase::any && has_count && !has_zero ? 1 : 0;
+  FileLabels out{path, {}, false, base == LabelBase::any && !has_zero && !has_count};
+  for (const auto value : integers) {
+    if (value < first || value - first >= count)
+      throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", count - 1),
+                           std::to_string(value), "labels are numbers of classes, from 0, or class names"});
+    out.labels.push_back(static_cast<std::int32_t>(value - first));
+  }
+  return out;
+}
+
+FileLabels labels_of_npy(const NpyLocation& where, const std::vector<std::string>& class_names, LabelBase base) {
+  const std::string file = where.file.string() + (where.member.empty() ? "" : ", member " + where.member);
+  if (read_npy_header(where).is_text)
+    return {where.file, labels_of_names(read_npy_strings(where), file, class_names), true, false};
+  const Matrix<double> values = read_npy_double(where);
+  if (values.rows() != 1 && values.cols() != 1)
+    throw Error(BadInput{file, "labels", "one label per sample",
+                         fmt::format("{} x {} values", values.rows(), values.cols()), ""});
+  return labels_of_numbers(values.values(), where.file, file, class_names.size(), base);
+}
+
+FileLabels labels_of_csv(const fs::path& file, const std::vector<std::string>& class_names, LabelBase base) {
+  std::vector<std::string> cells;
+  for (const auto& row : read_csv(file, false).rows) {
+    if (row.size() != 1)
+      throw Error(BadInput{file.string(), "labels", "one column", fmt::format("{} columns", row.size()), ""});
+    cells.push_back(row.front());
+  }
+  // A first line that is neither a number nor a class is a header.
+  double value = 0;
+  if (!cells.empty() && !parse_number(cells.front(), value) && std::ranges::count(class_names, cells.front()) == 0)
+    cells.erase(cells.begin());
+  std::vector<double> numbers;
+  for (const auto& cell : cells)
+    if (parse_number(cell, value)) numbers.push_back(value);
+  if (numbers.size() == cells.size()) return labels_of_numbers(numbers, file, file.string(), class_names.size(), base);
+  return {file, labels_of_names(cells, file.string(), class_names), true, false};
 }
 
 }  // namespace
@@ -62,90 +122,17 @@ void read_features(const LoadOptions& options, Dataset& data, ProgressObserver* 
   check_feature_rows(data.features_file, data.features.rows(), data.features.cols(), data);
 }
 
-namespace {
-
-class LabelReader {
- public:
-  LabelReader(const std::vector<std::string>& class_names, LabelBase base) : class_names_(class_names), base_(base) {}
-
-  FileLabels from_npy(const NpyLocation& where) const {
-    const std::string file = where.file.string() + (where.member.empty() ? "" : ", member " + where.member);
-    const NpyHeader header = read_npy_header(where);
-    if (header.is_text) return {where.file, from_names(read_npy_strings(where), file), true, false};
-    const Matrix<double> values = read_npy_double(where);
-    if (values.rows() != 1 && values.cols() != 1)
-      throw Error(BadInput{file, "labels", "one label per sample",
-                           fmt::format("{} x {} values", values.rows(), values.cols()), ""});
-    return from_numbers(values.values(), where.file, file);
-  }
-
-  FileLabels from_csv(const fs::path& file) const {
-    CsvTable table = read_csv(file, false);
-    std::vector<std::string> cells;
-    for (const auto& row : table.rows) {
-      if (row.size() != 1)
-        throw Error(BadInput{file.string(), "labels", "one column", fmt::format("{} columns", row.size()), ""});
-      cells.push_back(row.front());
-    }
-    // A first line that is neither a number nor a class is a header.
-    double value = 0;
-    if (!cells.empty() && !parse_number(cells.front(), value) && std::ranges::count(class_names_, cells.front()) == 0)
-      cells.erase(cells.begin());
-    std::vector<double> numbers;
-    for (const auto& cell : cells)
-      if (parse_number(cell, value)) numbers.push_back(value);
-    if (numbers.size() == cells.size()) return from_numbers(numbers, file, file.string());
-    return {file, from_names(cells, file.string()), true, false};
-  }
-
- private:
-  std::vector<std::int32_t> from_names(const std::vector<std::string>& names, const std::string& file) const {
-    std::map<std::string, std::int32_t> index;
-    for (std::size_t c = 0; c < class_names_.size(); ++c) index[class_names_[c]] = static_cast<std::int32_t>(c);
-    std::vector<std::int32_t> labels;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto found = index.find(names[i]);
-      if (found == index.end())
-        throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of the data set",
-                             "'" + names[i] + "'", "the classes are " + quoted_list(class_names_)});
-      labels.push_back(found->second);
-    }
-    return labels;
-  }
-
-  FileLabels from_numbers(std::span<const double> values, const fs::path& path, const std::string& file) const {
-    const auto integers = to_integers(values, file, "labels");
-    const auto count = static_cast<std::int64_t>(class_names_.size());
-    const bool has_zero = std::ranges::find(integers, 0) != integers.end(),
-               has_count = std::ranges::find(integers, count) != integers.end();
-    const std::int64_t first = base_ == LabelBase::any && has_count && !has_zero ? 1 : 0;
-    FileLabels out{path, {}, false, base_ == LabelBase::any && !has_zero && !has_count};
-    for (const auto value : integers) {
-      if (value < first || value - first >= count)
-        throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", count - 1),
-                             std::to_string(value), "labels are numbers of classes, from 0, or class names"});
-      out.labels.push_back(static_cast<std::int32_t>(value - first));
-    }
-    return out;
-  }
-
-  const std::vector<std::string>& class_names_;
-  LabelBase base_;
-};
-
-}  // namespace
-
 std::optional<FileLabels> read_label_file(const fs::path& folder, const fs::path& features,
                                           const std::vector<std::string>& class_names, LabelBase base) {
-  const LabelReader reader(class_names, base);
   const auto file = find_one(folder, "labels", {".npy", ".npz", ".csv"});
   if (!file && features.extension() == ".npz") {
     const auto members = npz_members(features);
-    if (std::ranges::count(members, "labels") > 0) return reader.from_npy({features, "labels"});
+    if (std::ranges::count(members, "labels") > 0) return labels_of_npy({features, "labels"}, class_names, base);
   }
   if (!file) return std::nullopt;
-  if (file->extension() == ".csv") return reader.from_csv(*file);
-  return reader.from_npy(file->extension() == ".npz" ? npz_member(*file, "labels") : NpyLocation{*file, ""});
+  if (file->extension() == ".csv") return labels_of_csv(*file, class_names, base);
+  return labels_of_npy(file->extension() == ".npz" ? npz_member(*file, "labels") : NpyLocation{*file, ""}, class_names,
+                       base);
 }
 
 std::vector<std::string> read_image_files(const fs::path& folder, std::size_t samples) {

@@ -4,11 +4,7 @@
 
 namespace parsnets {
 
-namespace {
-
 constexpr std::string_view kDigits = "0123456789abcdef";
-
-}  // namespace
 
 std::string samples_to_hex(std::span<const std::int32_t> samples) {
   if (samples.empty()) return "";

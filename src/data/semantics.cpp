@@ -151,68 +151,10 @@ std::vector<std::string> column_names(const std::vector<ClassTable>& tables) {
   return names;
 }
 
-}  // namespace
-
-std::vector<std::string> split_table_names(const std::string& semantics) {
-  const auto parts = split_at(semantics, ",");
-  const std::vector<std::string> names(parts.begin(), parts.end());
-  for (const auto& name : names)
-    if (names.size() > 1 && (name.empty() || std::ranges::count(names, name) > 1))
-      throw Error(ErrorCode::usage, fmt::format("{}: expected different names separated by commas, found '{}'",
-                                                option_name("semantics"), semantics));
-  return names;
-}
-
-Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
-                      const std::string& from) {
-  std::map<std::string_view, const ClassTable*> by_name;
-  for (const auto& table : tables)
-    if (const auto [other, is_new] = by_name.emplace(table.semantics.name, &table); !is_new)
-      throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
-                                                option_name("semantics"), other->second->file, table.file));
-  Semantics joined;
-  joined.policy = tables.front().semantics.policy;
-  joined.attribute_names = column_names(tables);
-  std::size_t columns = 0, first = 0;
-  for (const auto& table : tables) columns += table.semantics.values.cols();
-  joined.values = Matrix<float>(class_names.size(), columns);
-  for (const auto& table : tables) {
-    const auto& values = table.semantics.values;
-    const auto rows = rows_of(table, class_names, from);
-    for (std::size_t c = 0; c < rows.size(); ++c)
-      std::ranges::copy(values.row(rows[c]), joined.values.row(c).begin() + static_cast<std::ptrdiff_t>(first));
-    first += values.cols();
-    joined.name += (joined.name.empty() ? "" : ",") + table.semantics.name;
-    joined.missing += table.semantics.missing;
-    if (tables.size() > 1) joined.tables.push_back({table.semantics.name, values.cols()});
-  }
-  return joined;
-}
-
-Semantics table_of(const Semantics& semantics, std::size_t t) {
-  Semantics table;
-  const bool one = semantics.tables.empty();
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < t; ++i) first += semantics.tables[i].second;
-  const std::size_t columns = one ? semantics.values.cols() : semantics.tables[t].second;
-  table.name = one ? semantics.name : semantics.tables[t].first;
-  table.policy = semantics.policy;
-  table.values = Matrix<float>(semantics.values.rows(), columns);
-  for (std::size_t c = 0; c < table.values.rows(); ++c)
-    std::ranges::copy(semantics.values.row(c).subspan(first, columns), table.values.row(c).begin());
-  if (!semantics.attribute_names.empty())
-    table.attribute_names.assign(semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first),
-                                 semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first + columns));
-  return table;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr Endings kTableEndings{".csv", ".npy", ".txt", ".vec"};
 
-/// Rows and columns of a table with a column of class names.
 class NamedTable {
  public:
   explicit NamedTable(const fs::path& file) : file_(file.string()), table_(read_csv(file, true)) {
@@ -279,7 +221,142 @@ ClassTable read_numbers(const fs::path& file, const std::string& name, MissingPo
   return {file.string(), {}, complete_semantics(raw.view(), missing, file.string(), name, class_names, {})};
 }
 
+using Names = std::vector<std::string>;
+using Vector = std::vector<double>;
+using Words = std::map<std::string, Vector, std::less<>>;  // empty: not in the file so far
+
+constexpr std::string_view kBlanks = " \t", kBetweenWords = "_-+. ";
+
+Names split(std::string_view text, std::string_view at) {
+  Names words;
+  for (const auto word : split_at(text, at))
+    if (!word.empty()) words.emplace_back(word);
+  return words;
+}
+
+std::string without_number(const std::string& name) {
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits > 0 && digits + 1 < name.size() && name[digits] == '.' ? name.substr(digits + 1) : name;
+}
+
+/// What to look for: whole names, best first, and then words.
+struct Wanted {
+  Names whole, words;
+
+  explicit Wanted(const std::string& name) {
+    const std::string bare = without_number(name);
+    whole = {name, in_lower_case(name), bare, in_lower_case(bare)};
+    words = split(in_lower_case(bare), kBetweenWords);
+  }
+};
+
+/// Fills in the words that are there; returns m.
+std::size_t read_words(const fs::path& path, Words& words, ProgressObserver* observer) {
+  InputFile file(path);
+  LoadProgress progress(observer, path, file.size());
+  std::size_t number = 1, dimensions = 0;
+  const auto fail = [&](std::string_view word, const std::string& expected, const std::string& found) {
+    throw Error(BadInput{fmt::format("{}:{}", file.name(), number),
+                         word.empty() ? "" : fmt::format("vector of '{}'", word), expected, found,
+                         "word vectors are text: a word and its numbers per line, separated by blanks"});
+  };
+  // Learns m from the first line; true if that line is "count m".
+  const auto take_first = [&](std::string_view line) {
+    const Names fields = split(line, kBlanks);
+    std::size_t count = 0, m = 0;
+    const auto is_count = [](const std::string& text, std::size_t& value) {
+      return std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
+    };
+    const bool counts = fields.size() == 2 && is_count(fields[0], count) && is_count(fields[1], m) && m > 0;
+    if (fields.size() < 2) fail("", "a word and its vector", fmt::format("{} fields", fields.size()));
+    dimensions = counts ? m : fields.size() - 1;
+    return counts;
+  };
+  const auto vector_of = [&](std::string_view word, std::string_view rest) {
+    Vector values;
+    const Names fields = split(rest, kBlanks);
+    for (const auto& field : fields) {
+      double value = 0;
+      const bool is_number = parse_number(field, value);
+      if (!is_number || std::isnan(value)) {
+        // Some tables have entries of several words, such as "new york" or "san na": this is one of them.
+        if (values.empty() && (!is_number || fields.size() != dimensions)) return values;
+        fail(word, "a finite number", "'" + field.substr(0, 40) + "'");
+      }
+      values.push_back(value);
+    }
+    if (values.size() != dimensions)
+      fail(word, fmt::format("{} numbers, as in the first line", dimensions), std::to_string(values.size()));
+    return values;
+  };
+  LineReader lines([&](void* to, std::size_t bytes) {
+    const std::size_t got = file.read_some(to, bytes);
+    progress.advance(got);
+    return got;
+  });
+  for (std::string_view line; lines.next(line); ++number) {
+    if (line.empty() || (dimensions == 0 && take_first(line))) continue;
+    const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+    const auto found = words.find(word);
+    if (found != words.end() && found->second.empty()) found->second = vector_of(word, line.substr(word.size()));
+  }
+  return dimensions;
+}
+
 }  // namespace
+
+std::vector<std::string> split_table_names(const std::string& semantics) {
+  const auto parts = split_at(semantics, ",");
+  const std::vector<std::string> names(parts.begin(), parts.end());
+  for (const auto& name : names)
+    if (names.size() > 1 && (name.empty() || std::ranges::count(names, name) > 1))
+      throw Error(ErrorCode::usage, fmt::format("{}: expected different names separated by commas, found '{}'",
+                                                option_name("semantics"), semantics));
+  return names;
+}
+
+Semantics join_tables(std::vector<ClassTable> tables, const std::vector<std::string>& class_names,
+                      const std::string& from) {
+  std::map<std::string_view, const ClassTable*> by_name;
+  for (const auto& table : tables)
+    if (const auto [other, is_new] = by_name.emplace(table.semantics.name, &table); !is_new)
+      throw Error(ErrorCode::usage, fmt::format("{}: expected tables of different names, found {} and {}",
+                                                option_name("semantics"), other->second->file, table.file));
+  Semantics joined;
+  joined.policy = tables.front().semantics.policy;
+  joined.attribute_names = column_names(tables);
+  std::size_t columns = 0, first = 0;
+  for (const auto& table : tables) columns += table.semantics.values.cols();
+  joined.values = Matrix<float>(class_names.size(), columns);
+  for (const auto& table : tables) {
+    const auto& values = table.semantics.values;
+    const auto rows = rows_of(table, class_names, from);
+    for (std::size_t c = 0; c < rows.size(); ++c)
+      std::ranges::copy(values.row(rows[c]), joined.values.row(c).begin() + static_cast<std::ptrdiff_t>(first));
+    first += values.cols();
+    joined.name += (joined.name.empty() ? "" : ",") + table.semantics.name;
+    joined.missing += table.semantics.missing;
+    if (tables.size() > 1) joined.tables.push_back({table.semantics.name, values.cols()});
+  }
+  return joined;
+}
+
+Semantics table_of(const Semantics& semantics, std::size_t t) {
+  Semantics table;
+  const bool one = semantics.tables.empty();
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < t; ++i) first += semantics.tables[i].second;
+  const std::size_t columns = one ? semantics.values.cols() : semantics.tables[t].second;
+  table.name = one ? semantics.name : semantics.tables[t].first;
+  table.policy = semantics.policy;
+  table.values = Matrix<float>(semantics.values.rows(), columns);
+  for (std::size_t c = 0; c < table.values.rows(); ++c)
+    std::ranges::copy(semantics.values.row(c).subspan(first, columns), table.values.row(c).begin());
+  if (!semantics.attribute_names.empty())
+    table.attribute_names.assign(semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first),
+                                 semantics.attribute_names.begin() + static_cast<std::ptrdiff_t>(first + columns));
+  return table;
+}
 
 std::vector<std::string> table_class_names(const fs::path& csv) { return NamedTable(csv).class_names(); }
 
@@ -306,115 +383,6 @@ std::string table_name(const fs::path& file, std::size_t tables) {
   return (tables == 1 ? file.filename() : file.stem()).string();
 }
 
-namespace {
-
-using Names = std::vector<std::string>;
-using Vector = std::vector<double>;
-using Words = std::map<std::string, Vector, std::less<>>;  // empty: not in the file so far
-
-constexpr std::string_view kBlanks = " \t", kBetweenWords = "_-+. ";
-
-/// The locale has no say.
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
-Names split(std::string_view text, std::string_view at) {
-  Names words;
-  for (const auto word : split_at(text, at))
-    if (!word.empty()) words.emplace_back(word);
-  return words;
-}
-
-std::string without_number(const std::string& name) {
-  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-  return digits > 0 && digits + 1 < name.size() && name[digits] == '.' ? name.substr(digits + 1) : name;
-}
-
-/// What to look for: whole names, best first, and then words.
-struct Wanted {
-  Names whole, words;
-
-  explicit Wanted(const std::string& name) {
-    const std::string bare = without_number(name);
-    whole = {name, lower(name), bare, lower(bare)};
-    words = split(lower(bare), kBetweenWords);
-  }
-};
-
-class TableReader {
- public:
-  TableReader(const std::filesystem::path& path, Words& words, ProgressObserver* progress)
-      : file_(path), progress_(progress, path, file_.size()), words_(words) {}
-
-  /// Fills in the words that are there; returns m.
-  std::size_t read() {
-    LineReader lines([this](void* to, std::size_t bytes) {
-      const std::size_t got = file_.read_some(to, bytes);
-      progress_.advance(got);
-      return got;
-    });
-    for (std::string_view line; lines.next(line); ++number_) {
-      if (line.empty()) continue;
-      if (dimensions_ == 0 && take_first(line)) continue;
-      const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
-      const auto found = words_.find(word);
-      if (found != words_.end() && found->second.empty()) read_vector(line.substr(word.size()), found->second, word);
-    }
-    return dimensions_;
-  }
-
- private:
-  /// Learns m from the first line; true if that line is "count m".
-  bool take_first(std::string_view line) {
-    const Names fields = split(line, kBlanks);
-    std::size_t count = 0, dimensions = 0;
-    const auto is_count = [](const std::string& text, std::size_t& value) {
-      return std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
-    };
-    if (fields.size() == 2 && is_count(fields[0], count) && is_count(fields[1], dimensions) && dimensions > 0) {
-      dimensions_ = dimensions;
-      return true;
-    }
-    if (fields.size() < 2) fail("", "a word and its vector", fmt::format("{} fields", fields.size()));
-    dimensions_ = fields.size() - 1;
-    return false;
-  }
-
-  void read_vector(std::string_view rest, Vector& vector, std::string_view word) {
-    Vector values;
-    const Names fields = split(rest, kBlanks);
-    for (const auto& field : fields) {
-      double value = 0;
-      const bool is_number = parse_number(field, value);
-      if (!is_number || std::isnan(value)) {
-        // Some tables have entries of several words, such as "new york" or "san na": this is one of them.
-        if (values.empty() && (!is_number || fields.size() != dimensions_)) return;
-        fail(word, "a finite number", "'" + field.substr(0, 40) + "'");
-      }
-      values.push_back(value);
-    }
-    if (values.size() != dimensions_)
-      fail(word, fmt::format("{} numbers, as in the first line", dimensions_), std::to_string(values.size()));
-    vector = std::move(values);
-  }
-
-  [[noreturn]] void fail(std::string_view word, const std::string& expected, const std::string& found) const {
-    throw Error(BadInput{fmt::format("{}:{}", file_.name(), number_),
-                         word.empty() ? "" : fmt::format("vector of '{}'", word), expected, found,
-                         "word vectors are text: a word and its numbers per line, separated by blanks"});
-  }
-
-  InputFile file_;
-  LoadProgress progress_;
-  Words& words_;
-  std::size_t number_ = 1, dimensions_ = 0;
-};
-
-}  // namespace
-
 Semantics read_word_table(const std::filesystem::path& file, const Names& class_names, Names& notes,
                           ProgressObserver* progress) {
   std::vector<Wanted> wanted;
@@ -425,7 +393,7 @@ Semantics read_word_table(const std::filesystem::path& file, const Names& class_
       for (const auto& word : *list) words.emplace(word, Vector());
   }
   Semantics semantics;
-  semantics.values = Matrix<float>(class_names.size(), TableReader(file, words, progress).read());
+  semantics.values = Matrix<float>(class_names.size(), read_words(file, words, progress));
   Names without, partial;
   for (std::size_t c = 0; c < class_names.size(); ++c) {
     const auto is_there = [&](const std::string& word) { return !words.at(word).empty(); };

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "parsnets/dataset.hpp"
@@ -55,7 +54,7 @@ struct SplitOptions {
   double validation = 0.2;  ///< share of the seen classes (below 1) or their number
   double test_seen = 0.2;   ///< fraction of each seen class's samples held out for testing
   std::uint64_t seed = 1;
-  std::vector<std::int32_t> unseen_classes;  ///< when given, used in place of a drawn set
+  std::vector<std::int32_t> unseen_classes{};  ///< when given, used in place of a drawn set
 };
 /// A seeded, class-disjoint split of labelled samples into train, validation and test. Every seen class keeps at least
 /// one training sample. Throws usage when the classes do not suffice.

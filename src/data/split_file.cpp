@@ -28,26 +28,6 @@ std::vector<std::int64_t> read_list(MatFile& file, const std::string& name) {
   return to_integers(values.values(), file.name(), name);
 }
 
-}  // namespace
-
-const MatVariable& require_variable(const MatFile& file, const std::string& variable) {
-  if (const auto* found = file.find(variable)) return *found;
-  std::vector<std::string> names;
-  for (const auto& v : file.variables()) names.push_back(v.name);
-  throw Error(BadInput{file.name(), variable, "a variable of that name", quoted_list(names, 12), ""});
-}
-
-Split read_mat_lists(MatFile& file, std::size_t samples) {
-  for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require_variable(file, name);
-  RawSplit raw;
-  for (const auto& [name, list, unused] : kSplitLists) raw.*list = read_list(file, name);
-  Split split = split_from_lists(raw, samples, file.name());
-  split.version = split_layout(split, !raw.train.empty() && !raw.val.empty());
-  return split;
-}
-
-namespace {
-
 using Indices = std::vector<std::int32_t>;
 
 template <class List>
@@ -138,7 +118,127 @@ nlohmann::json parse(const std::filesystem::path& file) {
   return object;
 }
 
+namespace fs = std::filesystem;
+
+constexpr const char *kTrainval = "trainvalclasses.txt", *kTest = "testclasses.txt", *kVal = "valclasses1.txt";
+
+bool holds(const Indices& classes, std::int32_t c) { return std::ranges::count(classes, c) > 0; }
+
+bool has_class_lists(const fs::path& folder) {
+  return fs::is_regular_file(folder / kTrainval) && fs::is_regular_file(folder / kTest);
+}
+
+fs::path find_standard_split(const fs::path& data_folder) {
+  const fs::path data = fs::absolute(data_folder).lexically_normal();
+  const fs::path above = (data.has_filename() ? data : data.parent_path()).parent_path();
+  std::string searched;
+  for (const fs::path& place : {data / "standard_split", above / "standard_split" / folder_name(data), data}) {
+    if (has_class_lists(place)) return place;
+    searched += (searched.empty() ? "" : ", ") + place.string();
+  }
+  throw Error(BadInput{data_folder.string(), option_name("split", kStandardSplit),
+                       fmt::format("{} and {} of the standard split", kTrainval, kTest), "neither in " + searched,
+                       "put them there, or set " + option_name("split") + " to their folder"});
+}
+
+Split read_class_lists(const fs::path& folder, const Dataset& data, std::uint64_t seed) {
+  if (!has_class_lists(folder))
+    throw Error(BadInput{folder.string(), "", fmt::format("a folder with {} and {}", kTrainval, kTest),
+                         fs::exists(folder / kTrainval) || fs::exists(folder / kTest) ? "one of them" : "neither",
+                         "write them, a class name per line"});
+  const auto trainval = read_class_list(folder / kTrainval, data.class_names),
+             test = read_class_list(folder / kTest, data.class_names),
+             val = read_class_list(folder / kVal, data.class_names);
+  const auto refuse = [&](const char* file, std::int32_t c, const char* expected, const char* found) {
+    throw Error(BadInput{(folder / file).string(), data.class_names[static_cast<std::size_t>(c)], expected, found,
+                         "correct the lists"});
+  };
+  for (const auto c : test)
+    if (holds(trainval, c)) refuse(kTest, c, "classes that are not trained on", "a class of trainvalclasses.txt");
+  for (const auto c : val)
+    if (!holds(trainval, c)) refuse(kVal, c, "classes of trainvalclasses.txt", "another class");
+  Split split;
+  for (std::size_t i = 0; i < data.samples(); ++i) {
+    const auto sample = static_cast<std::int32_t>(i);
+    if (holds(trainval, data.labels[i])) split.trainval.push_back(sample);
+    if (holds(test, data.labels[i])) split.test_unseen.push_back(sample);
+  }
+  for (const auto& [list, file] : {std::pair{&split.trainval, kTrainval}, std::pair{&split.test_unseen, kTest}})
+    if (list->empty())
+      throw Error(BadInput{(folder / file).string(), "", "classes with samples", "none", "check the list"});
+  derive_validation(split, data.labels, val, seed);
+  split.version = "Standard Split (class lists)";
+  return split;
+}
+
+using Names = std::vector<std::string>;
+
+bool only_numbered(const Names& names) {
+  for (std::size_t c = 0; c < names.size(); ++c)
+    if (names[c] != fmt::format("class_{}", c + 1)) return false;
+  return true;
+}
+
+std::string_view folder_of(std::string_view image) {
+  constexpr std::string_view kSlashes = "/\\";
+  const std::size_t end = image.find_last_of(kSlashes);
+  if (end == std::string_view::npos) return {};
+  image = image.substr(0, end);
+  return image.substr(image.find_last_of(kSlashes) + 1);
+}
+
+struct ImageFolders {
+  std::size_t named = 0;          ///< samples whose image lies in a folder named after a class
+  std::size_t contradicting = 0;  ///< of these, with the label of another class
+  std::size_t example = 0;        ///< one of the contradicting
+};
+
+ImageFolders compare_with_images(const Dataset& data, const Names& class_names) {
+  const auto places = places_by_name(class_names);
+  ImageFolders out;
+  for (std::size_t i = 0; i < data.image_files.size(); ++i) {
+    const auto found = places.find(folder_of(data.image_files[i]));
+    if (found == places.end()) continue;
+    ++out.named;
+    if (found->second == static_cast<std::size_t>(data.labels[i])) continue;
+    out.example = i;
+    ++out.contradicting;
+  }
+  return out;
+}
+
+/// Throws bad_input naming one class that `names` of `file` has and the data set lacks, or the other way round. Classes
+/// that are only numbered (class_1, class_2, …) are not compared.
+void check_same_classes(const Names& names, const std::string& file, const Dataset& data) {
+  if (only_numbered(names) || only_numbered(data.class_names)) return;
+  const auto refuse = [&](const std::string& found) {
+    throw Error(BadInput{file, "allclasses_names", fmt::format("the {} classes of the data set", data.classes()), found,
+                         "the split is of another data set, or names its classes differently"});
+  };
+  const Names theirs = sorted(names), ours = sorted(data.class_names);
+  for (const auto& name : theirs)
+    if (!std::ranges::binary_search(ours, name)) refuse("'" + name + "', which the data set lacks");
+  for (const auto& name : ours)
+    if (!std::ranges::binary_search(theirs, name)) refuse("none named '" + name + "'");
+}
+
 }  // namespace
+
+const MatVariable& require_variable(const MatFile& file, const std::string& variable) {
+  if (const auto* found = file.find(variable)) return *found;
+  std::vector<std::string> names;
+  for (const auto& v : file.variables()) names.push_back(v.name);
+  throw Error(BadInput{file.name(), variable, "a variable of that name", quoted_list(names, 12), ""});
+}
+
+Split read_mat_lists(MatFile& file, std::size_t samples) {
+  for (const auto* name : {"trainval_loc", "test_unseen_loc"}) require_variable(file, name);
+  RawSplit raw;
+  for (const auto& [name, list, unused] : kSplitLists) raw.*list = read_list(file, name);
+  Split split = split_from_lists(raw, samples, file.name());
+  split.version = split_layout(split, !raw.train.empty() && !raw.val.empty());
+  return split;
+}
 
 Split read_split_json(const std::filesystem::path& file, const std::vector<std::string>& class_names,
                       const std::vector<std::int32_t>& labels, std::uint64_t seed) {
@@ -205,16 +305,6 @@ void write_split_json(const std::filesystem::path& file, const Split& split,
   write_text_file(file, object.dump() + "\n");
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char *kTrainval = "trainvalclasses.txt", *kTest = "testclasses.txt", *kVal = "valclasses1.txt";
-
-bool holds(const Indices& classes, std::int32_t c) { return std::ranges::count(classes, c) > 0; }
-
-}  // namespace
-
 std::vector<std::int32_t> read_class_list(const fs::path& file, const std::vector<std::string>& class_names) {
   std::vector<std::int32_t> classes;
   if (!fs::exists(file)) return classes;
@@ -235,109 +325,6 @@ std::vector<std::int32_t> read_class_list(const fs::path& file, const std::vecto
   }
   return classes;
 }
-
-namespace {
-
-bool has_class_lists(const fs::path& folder) {
-  return fs::is_regular_file(folder / kTrainval) && fs::is_regular_file(folder / kTest);
-}
-
-fs::path find_standard_split(const fs::path& data_folder) {
-  const fs::path data = fs::absolute(data_folder).lexically_normal();
-  const fs::path above = (data.has_filename() ? data : data.parent_path()).parent_path();
-  std::string searched;
-  for (const fs::path& place : {data / "standard_split", above / "standard_split" / folder_name(data), data}) {
-    if (has_class_lists(place)) return place;
-    searched += (searched.empty() ? "" : ", ") + place.string();
-  }
-  throw Error(BadInput{data_folder.string(), option_name("split", kStandardSplit),
-                       fmt::format("{} and {} of the standard split", kTrainval, kTest), "neither in " + searched,
-                       "put them there, or set " + option_name("split") + " to their folder"});
-}
-
-Split read_class_lists(const fs::path& folder, const Dataset& data, std::uint64_t seed) {
-  if (!has_class_lists(folder))
-    throw Error(BadInput{folder.string(), "", fmt::format("a folder with {} and {}", kTrainval, kTest),
-                         fs::exists(folder / kTrainval) || fs::exists(folder / kTest) ? "one of them" : "neither",
-                         "write them, a class name per line"});
-  const auto trainval = read_class_list(folder / kTrainval, data.class_names),
-             test = read_class_list(folder / kTest, data.class_names),
-             val = read_class_list(folder / kVal, data.class_names);
-  const auto refuse = [&](const char* file, std::int32_t c, const char* expected, const char* found) {
-    throw Error(BadInput{(folder / file).string(), data.class_names[static_cast<std::size_t>(c)], expected, found,
-                         "correct the lists"});
-  };
-  for (const auto c : test)
-    if (holds(trainval, c)) refuse(kTest, c, "classes that are not trained on", "a class of trainvalclasses.txt");
-  for (const auto c : val)
-    if (!holds(trainval, c)) refuse(kVal, c, "classes of trainvalclasses.txt", "another class");
-  Split split;
-  for (std::size_t i = 0; i < data.samples(); ++i) {
-    const auto sample = static_cast<std::int32_t>(i);
-    if (holds(trainval, data.labels[i])) split.trainval.push_back(sample);
-    if (holds(test, data.labels[i])) split.test_unseen.push_back(sample);
-  }
-  for (const auto& [list, file] : {std::pair{&split.trainval, kTrainval}, std::pair{&split.test_unseen, kTest}})
-    if (list->empty())
-      throw Error(BadInput{(folder / file).string(), "", "classes with samples", "none", "check the list"});
-  derive_validation(split, data.labels, val, seed);
-  split.version = "Standard Split (class lists)";
-  return split;
-}
-
-using Names = std::vector<std::string>;
-
-bool only_numbered(const Names& names) {
-  for (std::size_t c = 0; c < names.size(); ++c)
-    if (names[c] != fmt::format("class_{}", c + 1)) return false;
-  return true;
-}
-
-/// The name of the folder that an image lies in.
-std::string_view folder_of(std::string_view image) {
-  constexpr std::string_view kSlashes = "/\\";
-  const std::size_t end = image.find_last_of(kSlashes);
-  if (end == std::string_view::npos) return {};
-  image = image.substr(0, end);
-  return image.substr(image.find_last_of(kSlashes) + 1);
-}
-
-struct ImageFolders {
-  std::size_t named = 0;          ///< samples whose image lies in a folder named after a class
-  std::size_t contradicting = 0;  ///< of these, with the label of another class
-  std::size_t example = 0;        ///< one of the contradicting
-};
-
-ImageFolders compare_with_images(const Dataset& data, const Names& class_names) {
-  const auto places = places_by_name(class_names);
-  ImageFolders out;
-  for (std::size_t i = 0; i < data.image_files.size(); ++i) {
-    const auto found = places.find(folder_of(data.image_files[i]));
-    if (found == places.end()) continue;
-    ++out.named;
-    if (found->second == static_cast<std::size_t>(data.labels[i])) continue;
-    out.example = i;
-    ++out.contradicting;
-  }
-  return out;
-}
-
-/// Throws bad_input naming one class that `names` of `file` has and the data set lacks, or the other way round. Classes
-/// that are only numbered (class_1, class_2, …) are not compared.
-void check_same_classes(const Names& names, const std::string& file, const Dataset& data) {
-  if (only_numbered(names) || only_numbered(data.class_names)) return;
-  const auto refuse = [&](const std::string& found) {
-    throw Error(BadInput{file, "allclasses_names", fmt::format("the {} classes of the data set", data.classes()), found,
-                         "the split is of another data set, or names its classes differently"});
-  };
-  const Names theirs = sorted(names), ours = sorted(data.class_names);
-  for (const auto& name : theirs)
-    if (!std::ranges::binary_search(ours, name)) refuse("'" + name + "', which the data set lacks");
-  for (const auto& name : ours)
-    if (!std::ranges::binary_search(theirs, name)) refuse("none named '" + name + "'");
-}
-
-}  // namespace
 
 Split read_split_file(const std::filesystem::path& file, const std::filesystem::path& folder, const Dataset& data,
                       std::uint64_t seed) {

@@ -6,11 +6,7 @@
 
 namespace parsnets {
 
-namespace {
-
 constexpr const char *kFormat = "parsnets-checkpoint", *kChecksum = "payload_crc32";
-
-}  // namespace
 
 void Fingerprint::add(const void* data, std::size_t bytes) {
   const auto* p = static_cast<const unsigned char*>(data);

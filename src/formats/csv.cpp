@@ -10,9 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/file.hpp"
@@ -119,11 +117,6 @@ class CsvParser {
   std::size_t position_ = 0, line_ = 1;
 };
 
-bool equals_ignoring_case(std::string_view a, std::string_view lower) {
-  return std::equal(a.begin(), a.end(), lower.begin(), lower.end(),
-                    [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x + ('a' - 'A') : x) == y; });
-}
-
 // Whether a decimal number that double cannot hold is too small rather than too large: by the place of its first
 // digit that is not zero.
 bool is_tiny(std::string_view number) {
@@ -154,6 +147,113 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
   // A lone empty cell would look like a blank line.
   if (cells.size() == 1 && cells[0].empty()) out += "\"\"";
   out += '\n';
+}
+
+/// Cuts the next cell off `rest`; returns false when there is none left. `more` says whether a comma follows, so that
+/// a comma at the end of the line makes a last, empty cell. Quotes are taken off; `broken` is set when they do not
+/// match.
+struct CellCutter {
+  std::string_view rest;
+  bool more = true, broken = false;
+
+  bool next(std::string_view& cell) {
+    if (!more) return false;
+    std::size_t end = 0;
+    if (rest.starts_with('"')) {
+      std::size_t close = rest.find('"', 1);
+      while (close != std::string_view::npos && rest.substr(close + 1, 1) == "\"") close = rest.find('"', close + 2);
+      broken = close == std::string_view::npos || (close + 1 < rest.size() && rest[close + 1] != ',');
+      if (broken) {
+        cell = rest;
+        more = false;
+        return true;
+      }
+      cell = rest.substr(1, close - 1);
+      end = close + 1;
+    } else {
+      const void* comma = std::memchr(rest.data(), ',', rest.size());
+      end = comma != nullptr ? static_cast<std::size_t>(static_cast<const char*>(comma) - rest.data()) : rest.size();
+      cell = rest.substr(0, end);
+    }
+    more = end < rest.size();
+    rest.remove_prefix(more ? end + 1 : end);
+    return true;
+  }
+};
+
+struct FirstLine {
+  bool is_header = false;
+  std::size_t cells = 0;
+};
+
+/// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
+/// silently could lose a sample: throws bad_input. `file` names the table.
+FirstLine look_at_first_line(std::string_view line, const std::string& file) {
+  FirstLine first;
+  CellCutter cutter{line};
+  std::string_view cell;
+  std::string name, number;
+  while (cutter.next(cell)) {
+    ++first.cells;
+    double value = 0;
+    if (parse_number(cell, value)) {
+      if (!std::isnan(value)) number = cell;
+    } else if (name.empty()) {
+      name = cell;
+    }
+  }
+  if (!name.empty() && !number.empty())
+    fail(file, 1, "", "numbers only, or column names only",
+         fmt::format("{} and {}", in_quotes(name), in_quotes(number)),
+         "correct the line (decimal points, no units, no row names)");
+  first.is_header = !name.empty();
+  return first;
+}
+
+enum class Cells { may_be_missing, finite };
+
+/// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a
+/// number, and for another number of cells.
+void fill_row(std::string_view line, float* row, std::size_t width, const std::string& file, std::size_t number,
+              Cells kind) {
+  CellCutter cutter{line};
+  std::string_view cell;
+  std::size_t cells = 0;
+  for (; cutter.next(cell); ++cells) {
+    if (cells >= width) continue;  // counted for the message
+    double value = 0;
+    const bool is_number = !cutter.broken && parse_number(cell, value);
+    row[cells] = static_cast<float>(value);
+    if (is_number && std::isnan(row[cells]) && kind == Cells::finite)
+      fail(file, number, fmt::format("column {}", cells + 1), "a finite number", in_quotes(cell),
+           "remove the row or correct the value");
+    if (!is_number || std::isinf(row[cells]))
+      fail(file, number, fmt::format("column {}", cells + 1),
+           is_number               ? "a number within the range of float32"
+           : kind == Cells::finite ? "a finite number"
+                                   : "a finite number, an empty cell or nan",
+           in_quotes(cell), "use decimal points and no units, separators or infinities");
+  }
+  if (cells != width)
+    fail(file, number, "", fmt::format("{} cells, as in the first line", width), fmt::format("{} cells", cells),
+         "fill in or remove cells");
+}
+
+/// The first line, and how many lines there are up to the last one that is not blank.
+std::pair<FirstLine, std::size_t> count_lines(const ReadBytes& read, const std::string& name) {
+  FirstLine first;
+  std::size_t number = 0, lines = 0;
+  std::string_view line;
+  LineReader reader(read);
+  while (reader.next(line)) {
+    if (number == 0) first = look_at_first_line(line, name);
+    ++number;
+    if (!line.empty()) lines = number;
+  }
+  if (lines <= (first.is_header ? 1u : 0u))
+    throw Error(BadInput{name, "", "rows of comma-separated numbers",
+                         first.is_header ? "only a header" : "blank lines only", "write it again"});
+  return {first, lines};
 }
 
 }  // namespace
@@ -253,7 +353,8 @@ bool parse_number(std::string_view cell, double& value) {
   // from_chars would also take "inf", "nan(…)" and a second sign.
   if (digits.empty() || !((digits[0] >= '0' && digits[0] <= '9') || digits[0] == '.')) {
     value = std::numeric_limits<double>::quiet_NaN();
-    return equals_ignoring_case(digits, "nan") || equals_ignoring_case(digits, "na");
+    const std::string word = in_lower_case(digits);
+    return word == "nan" || word == "na";
   }
   double magnitude = 0;
   const char* last = digits.data() + digits.size();
@@ -318,103 +419,6 @@ void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values
   out.write(lines);
   out.commit();
 }
-
-// Matrices of numbers.
-
-namespace {
-
-/// Cuts the next cell off `rest`; returns false when there is none left. `more` says whether a comma follows, so that
-/// a comma at the end of the line makes a last, empty cell. Quotes are taken off; `broken` is set when they do not
-/// match.
-struct CellCutter {
-  std::string_view rest;
-  bool more = true, broken = false;
-
-  bool next(std::string_view& cell) {
-    if (!more) return false;
-    std::size_t end = 0;
-    if (rest.starts_with('"')) {
-      std::size_t close = rest.find('"', 1);
-      while (close != std::string_view::npos && rest.substr(close + 1, 1) == "\"") close = rest.find('"', close + 2);
-      broken = close == std::string_view::npos || (close + 1 < rest.size() && rest[close + 1] != ',');
-      if (broken) {
-        cell = rest;
-        more = false;
-        return true;
-      }
-      cell = rest.substr(1, close - 1);
-      end = close + 1;
-    } else {
-      const void* comma = std::memchr(rest.data(), ',', rest.size());
-      end = comma != nullptr ? static_cast<std::size_t>(static_cast<const char*>(comma) - rest.data()) : rest.size();
-      cell = rest.substr(0, end);
-    }
-    more = end < rest.size();
-    rest.remove_prefix(more ? end + 1 : end);
-    return true;
-  }
-};
-
-struct FirstLine {
-  bool is_header = false;
-  std::size_t cells = 0;
-};
-
-/// A header holds names only; a line that mixes names and numbers is neither a header nor data, and dropping it
-/// silently could lose a sample: throws bad_input. `file` names the table.
-FirstLine look_at_first_line(std::string_view line, const std::string& file) {
-  FirstLine first;
-  CellCutter cutter{line};
-  std::string_view cell;
-  std::string name, number;
-  while (cutter.next(cell)) {
-    ++first.cells;
-    double value = 0;
-    if (parse_number(cell, value)) {
-      if (!std::isnan(value)) number = cell;
-    } else if (name.empty()) {
-      name = cell;
-    }
-  }
-  if (!name.empty() && !number.empty())
-    fail(file, 1, "", "numbers only, or column names only",
-         fmt::format("{} and {}", in_quotes(name), in_quotes(number)),
-         "correct the line (decimal points, no units, no row names)");
-  first.is_header = !name.empty();
-  return first;
-}
-
-/// Whether a cell may be empty or "nan".
-enum class Cells { may_be_missing, finite };
-
-/// The numbers of a line into `row`, `width` of them. Throws bad_input naming line and column for what is not a
-/// number, and for another number of cells.
-void fill_row(std::string_view line, float* row, std::size_t width, const std::string& file, std::size_t number,
-              Cells kind) {
-  CellCutter cutter{line};
-  std::string_view cell;
-  std::size_t cells = 0;
-  for (; cutter.next(cell); ++cells) {
-    if (cells >= width) continue;  // counted for the message
-    double value = 0;
-    const bool is_number = !cutter.broken && parse_number(cell, value);
-    row[cells] = static_cast<float>(value);
-    if (is_number && std::isnan(row[cells]) && kind == Cells::finite)
-      fail(file, number, fmt::format("column {}", cells + 1), "a finite number", in_quotes(cell),
-           "remove the row or correct the value");
-    if (!is_number || std::isinf(row[cells]))
-      fail(file, number, fmt::format("column {}", cells + 1),
-           is_number               ? "a number within the range of float32"
-           : kind == Cells::finite ? "a finite number"
-                                   : "a finite number, an empty cell or nan",
-           in_quotes(cell), "use decimal points and no units, separators or infinities");
-  }
-  if (cells != width)
-    fail(file, number, "", fmt::format("{} cells, as in the first line", width), fmt::format("{} cells", cells),
-         "fill in or remove cells");
-}
-
-}  // namespace
 
 LineReader::LineReader(ReadBytes read) : read_(std::move(read)), buffer_(1u << 20) {
   while (end_ < 3 && fill()) {
@@ -486,27 +490,6 @@ Matrix<float> CsvRowReader::next(std::size_t count) {
   std::ranges::copy(values, block.data());
   return block;
 }
-
-namespace {
-
-/// The first line, and how many lines there are up to the last one that is not blank.
-std::pair<FirstLine, std::size_t> count_lines(const ReadBytes& read, const std::string& name) {
-  FirstLine first;
-  std::size_t number = 0, lines = 0;
-  std::string_view line;
-  LineReader reader(read);
-  while (reader.next(line)) {
-    if (number == 0) first = look_at_first_line(line, name);
-    ++number;
-    if (!line.empty()) lines = number;
-  }
-  if (lines <= (first.is_header ? 1u : 0u))
-    throw Error(BadInput{name, "", "rows of comma-separated numbers",
-                         first.is_header ? "only a header" : "blank lines only", "write it again"});
-  return {first, lines};
-}
-
-}  // namespace
 
 std::size_t count_csv_rows(const std::filesystem::path& path) {
   InputFile file(path);

@@ -161,13 +161,6 @@ void read_in_tiles(std::uint64_t rows, std::uint64_t cols, std::size_t value_byt
 
 // Text of MATLAB files: char arrays in their several encodings to UTF-8.
 
-namespace {
-
-bool is_high(char32_t c) { return c >= 0xd800 && c <= 0xdbff; }
-bool is_low(char32_t c) { return c >= 0xdc00 && c <= 0xdfff; }
-
-}  // namespace
-
 std::optional<std::u32string> decode_chars(CharCode code, std::endian order, std::span<const unsigned char> bytes) {
   if (code == CharCode::utf8) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -193,7 +186,8 @@ std::optional<std::string> to_utf8(std::u32string_view elements) {
   out.reserve(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) {
     char32_t c = elements[i];
-    if (is_high(c) && i + 1 < elements.size() && is_low(elements[i + 1]))
+    const char32_t next = i + 1 < elements.size() ? elements[i + 1] : 0;
+    if (c >= 0xd800 && c <= 0xdbff && next >= 0xdc00 && next <= 0xdfff)
       c = 0x10000 + ((c - 0xd800) << 10) + (elements[++i] - 0xdc00);
     if (!append_utf8(out, c)) return std::nullopt;
   }

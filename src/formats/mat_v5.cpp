@@ -6,19 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstdint>
 #include <cstring>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/checked.hpp"
 #include "base/file.hpp"
-#include "formats/element_type.hpp"
 #include "formats/mat_common.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::mat {
 
@@ -205,7 +199,6 @@ class MatrixBody {
     }
     payload_left_ -= count;
   }
-  /// All of it.
   std::vector<unsigned char> read() {
     std::vector<unsigned char> content(bytes_);
     read(content.data(), content.size());
@@ -217,7 +210,6 @@ class MatrixBody {
     left_ -= payload_left_;
     return MatrixBody(stream_, std::exchange(payload_left_, 0));
   }
-  /// Skips to the end.
   void finish() {
     leave();
     stream_.skip(std::exchange(left_, 0));

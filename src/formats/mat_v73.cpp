@@ -8,16 +8,13 @@
 #include <array>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/machine.hpp"
-#include "formats/element_type.hpp"
 #include "formats/mat_common.hpp"
 #include "formats/mat_v73_check.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets::mat {
 
@@ -51,7 +48,6 @@ class Hdf5Guard {
   void* print_data_ = nullptr;
 };
 
-/// Owns an HDF5 identifier.
 class Hdf5Handle {
  public:
   Hdf5Handle() = default;
@@ -257,7 +253,6 @@ class RawData {
   /// What read() needs: a chunk as it is stored, inflated and unshuffled.
   std::uint64_t working_bytes() const { return layout_ == H5D_CHUNKED ? 3 * chunk_bytes_ : 0; }
 
-  /// Calls `take` with every value once.
   void read(const TakeTile& take) {
     if (extent_[0] == 0 || extent_[1] == 0) return;
     if (layout_ == H5D_CHUNKED) return read_chunks(take);

@@ -7,24 +7,16 @@
 #include "formats/mat_v73_check.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "base/checked.hpp"
 #include "formats/mat_common.hpp"
 
 namespace parsnets::mat {
 
-namespace {
-
 /// `n` rounded up to whole words of 8 bytes.
-std::uint64_t round_up(std::uint64_t n) { return (n + 7) / 8 * 8; }
-
-}  // namespace
+static std::uint64_t round_up(std::uint64_t n) { return (n + 7) / 8 * 8; }
 
 /// Little-endian numbers from a piece of HDF5 metadata. Throws through `check` where the bytes end too soon.
 class Hdf5Check::Cursor {
@@ -87,8 +79,6 @@ class Hdf5Check::Cursor {
   std::uint64_t left_;
 };
 
-namespace {
-
 constexpr std::uint64_t kUndefined = ~0ull;
 constexpr int kMaxDepth = 8;
 constexpr unsigned kMaxRank = 32;
@@ -98,8 +88,6 @@ constexpr unsigned kDataspace = 0x01, kLinkInfo = 0x02, kDatatype = 0x03, kOldFi
                    kLayout = 0x08, kFilters = 0x0b, kAttribute = 0x0c, kComment = 0x0d, kOldTime = 0x0e,
                    kContinuation = 0x10, kSymbolTable = 0x11, kTime = 0x12, kAttributeInfo = 0x15,
                    kReferenceCount = 0x16;
-
-}  // namespace
 
 void Hdf5Check::damaged(std::string expected, std::string found) const {
   refuse(file_.name(), label_, std::move(expected), std::move(found));

@@ -26,14 +26,14 @@ class Hdf5Check {
   explicit Hdf5Check(InputFile& file);
 
   /// Checks the object header at `address`, its messages and the indices they point to. `label` is for messages.
-  void object(std::uint64_t address, std::string_view label) { object(address, label, nullptr); }
+  /// Chunks of datasets go to `found`, if it is given.
+  void object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found = nullptr);
   /// The chunks of the dataset at `address`, of at most 2 dimensions, sorted by place. Checks as object() does.
   std::vector<ChunkPlace> chunks(std::uint64_t address, std::string_view label);
 
  private:
   class Cursor;
 
-  void object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found);
   [[noreturn]] void damaged(std::string expected, std::string found) const;
   [[noreturn]] void too_new(const std::string& what) const;
   std::vector<unsigned char> bytes(std::uint64_t address, std::uint64_t count);

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "base/checked.hpp"
@@ -32,20 +33,16 @@ class HeaderParser {
   HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   NpyHeader parse() {
-    bool has_descr = false, has_order = false, has_shape = false;
+    std::vector<std::string> missing{"descr", "fortran_order", "shape"};
     expect('{');
     while (!accept('}')) {
       const std::string key = string();
       expect(':');
-      if (key == "descr" && !std::exchange(has_descr, true)) {
-        descr();
-      } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
-        header_.fortran_order = boolean();
-      } else if (key == "shape" && !std::exchange(has_shape, true)) {
-        shape();
-      } else {
+      if (std::erase(missing, key) == 0)
         fail("keys descr, fortran_order and shape, once each", "key " + in_quotes(key));
-      }
+      if (key == "descr") descr();
+      if (key == "fortran_order") header_.fortran_order = boolean();
+      if (key == "shape") shape();
       if (!accept(',')) {
         expect('}');
         break;
@@ -53,10 +50,7 @@ class HeaderParser {
     }
     skip_blanks();
     if (position_ != text_.size()) fail("nothing after the dict", rest());
-    if (!has_descr || !has_order || !has_shape)
-      fail("keys descr, fortran_order and shape", !has_descr   ? "no descr"
-                                                  : !has_order ? "no fortran_order"
-                                                               : "no shape");
+    if (!missing.empty()) fail("keys descr, fortran_order and shape", "no " + missing.front());
     return header_;
   }
 
@@ -165,87 +159,61 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 void check_shape(const NpyHeader& header, const NpySource& source) {
   const std::string shape = shape_text(header.shape);
   if (header.shape.empty() || header.shape.size() > 2)
-    throw Error(BadInput{source.name(), "npy header, shape", "a 1-D or 2-D array",
+    throw Error(BadInput{source.name, "npy header, shape", "a 1-D or 2-D array",
                          fmt::format("a {}-D array, shape {}", header.shape.size(), shape),
                          "reshape it to samples x features before saving"});
   std::optional<std::uint64_t> bytes = header.is_text ? header.text_width * (header.text_is_unicode ? 4 : 1)
                                                       : static_cast<std::uint64_t>(element_size(header.type));
   for (const std::uint64_t length : header.shape) {
     if (length == 0)
-      throw Error(BadInput{source.name(), "npy header, shape", "at least one value", "shape " + shape,
+      throw Error(BadInput{source.name, "npy header, shape", "at least one value", "shape " + shape,
                            "the array is empty: save one with values"});
     if (bytes) bytes = checked_mul(*bytes, length);
   }
-  const std::uint64_t available = source.size() - header.data_offset;
+  const std::uint64_t available = source.size - header.data_offset;
   if (!bytes || *bytes != available)
-    throw Error(BadInput{source.name(), "values",
+    throw Error(BadInput{source.name, "values",
                          fmt::format("{} bytes for shape {}", bytes ? std::to_string(*bytes) : "more than 2^64", shape),
                          fmt::format("{} bytes", available), kGetAgain});
 }
 
-/// From the start of `source`.
-NpyHeader read_header(NpySource& source) {
+NpyHeader read_header(const NpySource& source) {
   std::array<unsigned char, 8> start{};
   const auto not_npy = [&](const std::string& found, const char* advice) {
-    throw Error(BadInput{source.name(), "first bytes", "a numpy array (\\x93NUMPY)", found, advice});
+    throw Error(BadInput{source.name, "first bytes", "a numpy array (\\x93NUMPY)", found, advice});
   };
-  if (source.size() < 10) not_npy(fmt::format("{} bytes", source.size()), kGetAgain);
+  if (source.size < 10) not_npy(fmt::format("{} bytes", source.size), kGetAgain);
   source.read(start.data(), start.size(), "first bytes");
   if (std::memcmp(start.data(), "PK\3\4", 4) == 0) not_npy("a zip archive", "this is an .npz: rename it to .npz");
   if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0)
     not_npy(in_quotes({reinterpret_cast<const char*>(start.data()), start.size()}), "write it with numpy.save");
   const unsigned major = start[6], minor = start[7];
   if (major < 1 || major > 3 || minor != 0)
-    throw Error(
-        BadInput{source.name(), "npy version", "1.0, 2.0 or 3.0", fmt::format("{}.{}", major, minor), kGetAgain});
+    throw Error(BadInput{source.name, "npy version", "1.0, 2.0 or 3.0", fmt::format("{}.{}", major, minor), kGetAgain});
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   std::array<unsigned char, 4> raw{};
   source.read(raw.data(), length_bytes, "npy header length");
   const std::uint64_t length = raw[0] | raw[1] << 8 | std::uint64_t{raw[2]} << 16 | std::uint64_t{raw[3]} << 24;
   const std::uint64_t offset = start.size() + length_bytes + length;
-  if (offset > source.size() || length > kMaxHeader)
-    throw Error(BadInput{source.name(), "npy header length",
+  if (offset > source.size || length > kMaxHeader)
+    throw Error(BadInput{source.name, "npy header length",
                          fmt::format("at most the {} bytes that follow (and 1 MB)",
-                                     source.size() - std::min(source.size(), offset - length)),
+                                     source.size - std::min(source.size, offset - length)),
                          std::to_string(length), kGetAgain});
   std::string text(length, '\0');
   source.read(text.data(), text.size(), "npy header");
-  NpyHeader header = HeaderParser(text, source.name()).parse();
+  NpyHeader header = HeaderParser(text, source.name).parse();
   header.data_offset = offset;
   check_shape(header, source);
   return header;
 }
 
-class FileSource : public NpySource {
- public:
-  explicit FileSource(InputFile file) : NpySource(file.name(), file.size()), file_(std::move(file)) {}
-  void read(void* destination, std::size_t bytes, std::string_view field) override {
-    file_.read(destination, bytes, field);
-  }
-
- private:
-  InputFile file_;
-};
-
-class MemorySource : public NpySource {
- public:
-  MemorySource(std::span<const std::byte> bytes, const std::string& name)
-      : NpySource(name, bytes.size()), left_(bytes) {}
-  void read(void* destination, std::size_t bytes, std::string_view field) override {
-    if (bytes > left_.size())
-      throw Error(BadInput{name(), std::string(field), fmt::format("{} bytes", bytes), fmt::format("{}", left_.size()),
-                           "send the whole array"});
-    std::memcpy(destination, left_.data(), bytes);
-    left_ = left_.subspan(bytes);
-  }
-
- private:
-  std::span<const std::byte> left_;
-};
-
-std::unique_ptr<NpySource> open_source(const NpyLocation& where) {
+NpySource open_source(const NpyLocation& where) {
   if (!where.member.empty()) return open_npz_member(where.file, where.member);
-  return std::make_unique<FileSource>(InputFile(where.file));
+  const auto file = std::make_shared<InputFile>(where.file);
+  return {file->name(), file->size(), [file](void* destination, std::size_t bytes, std::string_view field) {
+            file->read(destination, bytes, field);
+          }};
 }
 
 template <class T>
@@ -253,16 +221,16 @@ void convert(const NpyHeader& header, const void* source, std::size_t count, T* 
   convert_values(header.type, header.big_endian ? std::endian::big : std::endian::little, source, count, destination);
 }
 
-NpyHeader read_header_of_numbers(NpySource& source) {
+NpyHeader read_header_of_numbers(const NpySource& source) {
   NpyHeader header = read_header(source);
   if (header.is_text)
-    throw Error(BadInput{source.name(), "npy header, descr", "an array of numbers", "an array of strings",
+    throw Error(BadInput{source.name, "npy header, descr", "an array of numbers", "an array of strings",
                          "save it as numbers, e.g. numpy.save(file, array.astype('float32'))"});
   return header;
 }
 
 template <class T>
-void read_c_order(NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
+void read_c_order(const NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
   const std::size_t width = element_size(header.type);
   std::vector<char> piece(std::min(kReadBytes, result.size() * width));
   UsedRows filled(result);
@@ -279,7 +247,7 @@ void read_c_order(NpySource& source, const NpyHeader& header, Matrix<T>& result,
 // The file holds one column after the other. A panel of several columns (or, of very long columns, a part of one) is
 // read and converted, then scattered into the rows.
 template <class T>
-void read_fortran_order(NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
+void read_fortran_order(const NpySource& source, const NpyHeader& header, Matrix<T>& result, LoadProgress& progress) {
   constexpr std::size_t kRowBlock = 64;
   const std::size_t width = element_size(header.type), rows = result.rows(), cols = result.cols();
   const std::size_t panel_rows = std::min(rows, kPanelValues);
@@ -308,7 +276,7 @@ bool is_plain_float(const NpyHeader& header) {
 }
 
 template <class T>
-Matrix<T> stream_matrix(NpySource& source, const NpyHeader& header, LoadProgress& progress) {
+Matrix<T> stream_matrix(const NpySource& source, const NpyHeader& header, LoadProgress& progress) {
   Matrix<T> result(header.rows(), header.cols());
   if (header.is_row_major())
     read_c_order(source, header, result, progress);
@@ -344,9 +312,9 @@ void read_fortran_rows(const ReadAt& read, const NpyHeader& header, Matrix<float
   }
 }
 
-Matrix<float> read_to_disk(const NpyLocation& where, NpySource& source, const NpyHeader& header,
+Matrix<float> read_to_disk(const NpyLocation& where, const NpySource& source, const NpyHeader& header,
                            const MatrixPlace& place, LoadProgress& progress) {
-  Matrix<float> result = new_matrix(header.rows(), header.cols(), place, "the values of " + source.name());
+  Matrix<float> result = new_matrix(header.rows(), header.cols(), place, "the values of " + source.name);
   if (header.is_row_major()) {
     read_c_order(source, header, result, progress);
     source.finish();
@@ -358,8 +326,8 @@ Matrix<float> read_to_disk(const NpyLocation& where, NpySource& source, const Np
     };
     read_fortran_rows(read, header, result, progress);
   } else {  // a member can be read forwards alone
-    const std::uint64_t all = source.size() - header.data_offset;
-    ScratchFile copy(all, "the columns of " + source.name());
+    const std::uint64_t all = source.size - header.data_offset;
+    ScratchFile copy(all, "the columns of " + source.name);
     std::vector<char> piece(kReadBytes);
     for (std::uint64_t done = 0; done < all;) {
       const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), all - done));
@@ -378,9 +346,9 @@ Matrix<float> read_to_disk(const NpyLocation& where, NpySource& source, const Np
 
 Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& header, const NpySource& source) {
   auto mapped = std::make_shared<MappedFile>(file);
-  if (mapped->bytes().size() != source.size())
-    throw Error(BadInput{source.name(), "", "a file that does not change while it is read",
-                         fmt::format("{} bytes, then {}", source.size(), mapped->bytes().size()), "read it again"});
+  if (mapped->bytes().size() != source.size)
+    throw Error(BadInput{source.name, "", "a file that does not change while it is read",
+                         fmt::format("{} bytes, then {}", source.size, mapped->bytes().size()), "read it again"});
   // A mapping is page-aligned and data_offset a multiple of 4, so this pointer is aligned for float.
   auto* values = reinterpret_cast<float*>(mapped->bytes().data() + header.data_offset);
   return Matrix<float>::adopt_mapped(values, header.rows(), header.cols(), [mapped](float*) {});
@@ -388,65 +356,72 @@ Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& hea
 
 }  // namespace
 
-NpyHeader read_npy_header(const NpyLocation& where) { return read_header(*open_source(where)); }
+NpyHeader read_npy_header(const NpyLocation& where) { return read_header(open_source(where)); }
 
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observer, const MatrixPlace& place) {
   const auto source = open_source(where);
-  const NpyHeader header = read_header_of_numbers(*source);
-  const std::uint64_t bytes = source->size() - header.data_offset;
+  const NpyHeader header = read_header_of_numbers(source);
+  const std::uint64_t bytes = source.size - header.data_offset;
   LoadProgress progress(observer, where.file, bytes);
   if (where.member.empty() && is_plain_float(header) && header.data_offset % alignof(float) == 0) {
-    Matrix<float> result = map_matrix(where.file, header, *source);
+    Matrix<float> result = map_matrix(where.file, header, source);
     progress.advance(bytes);
     return result;
   }
-  if (place.on_disk(header.rows(), header.cols())) return read_to_disk(where, *source, header, place, progress);
-  return stream_matrix<float>(*source, header, progress);
+  if (place.on_disk(header.rows(), header.cols())) return read_to_disk(where, source, header, place, progress);
+  return stream_matrix<float>(source, header, progress);
 }
 
 Matrix<float> parse_npy_float(std::span<const std::byte> file, const std::string& name) {
-  MemorySource source(file, name);
+  const auto read = [left = file, name](void* destination, std::size_t bytes, std::string_view field) mutable {
+    if (bytes > left.size())
+      throw Error(BadInput{name, std::string(field), fmt::format("{} bytes", bytes), fmt::format("{}", left.size()),
+                           "send the whole array"});
+    std::memcpy(destination, left.data(), bytes);
+    left = left.subspan(bytes);
+  };
+  const NpySource source{name, file.size(), read};
   const NpyHeader header = read_header_of_numbers(source);
   const auto values = file.subspan(header.data_offset);
   if (is_plain_float(header) && reinterpret_cast<std::uintptr_t>(values.data()) % alignof(float) == 0)
     return Matrix<float>::adopt(const_cast<float*>(reinterpret_cast<const float*>(values.data())), header.rows(),
                                 header.cols(), [](float*) {});
-  LoadProgress progress(nullptr, name, source.size() - header.data_offset);
+  LoadProgress progress(nullptr, name, source.size - header.data_offset);
   return stream_matrix<float>(source, header, progress);
 }
 
 NpyRowReader::NpyRowReader(const NpyLocation& where)
-    : source_(open_source(where)), header_(read_header_of_numbers(*source_)), left_(header_.rows()) {}
+    : source_(open_source(where)), header_(read_header_of_numbers(source_)), left_(header_.rows()) {}
 
 Matrix<float> NpyRowReader::next(std::size_t count) {
   Matrix<float> block(count, cols());
-  LoadProgress silent(nullptr, source_->name(), 0);
-  read_c_order(*source_, header_, block, silent);
+  LoadProgress silent(nullptr, source_.name, 0);
+  read_c_order(source_, header_, block, silent);
   left_ -= count;
-  if (left_ == 0) source_->finish();
+  if (left_ == 0) source_.finish();
   return block;
 }
 
 Matrix<double> read_npy_double(const NpyLocation& where) {
   const auto source = open_source(where);
-  const NpyHeader header = read_header_of_numbers(*source);
-  LoadProgress silent(nullptr, where.file, source->size());
-  return stream_matrix<double>(*source, header, silent);
+  const NpyHeader header = read_header_of_numbers(source);
+  LoadProgress silent(nullptr, where.file, source.size);
+  return stream_matrix<double>(source, header, silent);
 }
 
 std::vector<std::string> read_npy_strings(const NpyLocation& where) {
   const auto source = open_source(where);
-  const NpyHeader header = read_header(*source);
+  const NpyHeader header = read_header(source);
   if (!header.is_text || header.cols() != 1)
     throw Error(
-        BadInput{source->name(), "npy header", "a 1-D array of strings",
+        BadInput{source.name, "npy header", "a 1-D array of strings",
                  header.is_text ? "a 2-D array of strings" : fmt::format("an array of {}", element_name(header.type)),
                  "save them with numpy.save(file, numpy.array(names))"});
   const std::size_t unit = header.text_is_unicode ? 4 : 1;
   std::vector<unsigned char> cell(header.text_width * unit);
   std::vector<std::string> strings;
   for (std::size_t n = 0; n < header.rows(); ++n) {
-    source->read(cell.data(), cell.size(), "values");
+    source.read(cell.data(), cell.size(), "values");
     std::size_t length = header.text_width;
     const auto character = [&](std::size_t i) {
       std::uint32_t value = 0;
@@ -462,11 +437,11 @@ std::vector<std::string> read_npy_strings(const NpyLocation& where) {
     else
       text.assign(reinterpret_cast<const char*>(cell.data()), length);
     if (!valid || !is_utf8(text))
-      throw Error(BadInput{source->name(), fmt::format("string {}", n), "valid Unicode text", in_quotes(text),
+      throw Error(BadInput{source.name, fmt::format("string {}", n), "valid Unicode text", in_quotes(text),
                            "save the strings as numpy.array(names, dtype=str)"});
     strings.push_back(std::move(text));
   }
-  source->finish();
+  source.finish();
   return strings;
 }
 

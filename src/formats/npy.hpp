@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,28 +44,18 @@ struct NpyLocation {
 };
 
 /// The bytes of one array, read forwards.
-class NpySource {
- public:
-  NpySource(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
-  virtual ~NpySource() = default;
-  NpySource(const NpySource&) = delete;
-  NpySource& operator=(const NpySource&) = delete;
-
-  const std::string& name() const { return name_; }  ///< for messages
-  std::uint64_t size() const { return size_; }       ///< header and values together
+struct NpySource {
+  std::string name;        ///< for messages
+  std::uint64_t size = 0;  ///< header and values together
   /// Reads exactly `bytes`; throws bad_input naming `field` when there are fewer.
-  virtual void read(void* destination, std::size_t bytes, std::string_view field) = 0;
+  std::function<void(void* destination, std::size_t bytes, std::string_view field)> read;
   /// Call after the last value: throws bad_input when a checksum over all bytes does not fit.
-  virtual void finish() {}
-
- private:
-  std::string name_;
-  std::uint64_t size_;
+  std::function<void()> finish = [] {};
 };
 
 /// A member of an .npz. Throws bad_input when the archive or the member is missing, damaged, encrypted or repeated, or
 /// claims more bytes than deflate can pack into it.
-std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, const std::string& member);
+NpySource open_npz_member(const std::filesystem::path& file, const std::string& member);
 
 /// A numeric or text array with one or two dimensions, none of them zero, whose values take exactly the bytes that
 /// follow. Throws bad_input otherwise.
@@ -89,7 +79,7 @@ class NpyRowReader {
   Matrix<float> next(std::size_t count);
 
  private:
-  std::unique_ptr<NpySource> source_;
+  NpySource source_;
   NpyHeader header_;
   std::size_t left_;  ///< rows
 };

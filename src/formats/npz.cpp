@@ -4,9 +4,9 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
-#include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "formats/npy.hpp"
@@ -64,39 +64,10 @@ std::vector<std::string> entry_names(zip_t* archive, const std::filesystem::path
 bool is_array(const std::string& name) { return name.size() > kEnding.size() && name.ends_with(kEnding); }
 std::string array_name(const std::string& name) { return name.substr(0, name.size() - kEnding.size()); }
 
-class MemberSource : public NpySource {
- public:
-  MemberSource(std::string name, std::uint64_t size, Archive archive, zip_file_t* member)
-      : NpySource(std::move(name), size), archive_(std::move(archive)), member_(member) {}
-
-  void read(void* destination, std::size_t bytes, std::string_view field) override {
-    auto* out = static_cast<char*>(destination);
-    for (std::size_t done = 0; done < bytes;) {
-      const zip_int64_t got = zip_fread(member_.get(), out + done, bytes - done);
-      if (got < 0) damaged(field);
-      if (got == 0)
-        throw Error(BadInput{name(), std::string(field), fmt::format("{} bytes", bytes),
-                             fmt::format("the end of the member after {}", done), kGetArchiveAgain});
-      done += static_cast<std::size_t>(got);
-    }
-  }
-
-  // libzip compares the checksum when it meets the end of the member.
-  void finish() override {
-    char extra = 0;
-    const zip_int64_t got = zip_fread(member_.get(), &extra, 1);
-    if (got < 0) damaged("checksum");
-    if (got > 0) throw Error(BadInput{name(), "values", fmt::format("{} bytes", size()), "more", kGetArchiveAgain});
-  }
-
- private:
-  [[noreturn]] void damaged(std::string_view field) {
-    throw Error(BadInput{name(), std::string(field), "an intact zip member",
-                         zip_error_strerror(zip_file_get_error(member_.get())), kGetArchiveAgain});
-  }
-
-  Archive archive_;
-  std::unique_ptr<zip_file_t, CloseMember> member_;
+/// The file is closed before its archive.
+struct Member {
+  Archive archive;
+  std::unique_ptr<zip_file_t, CloseMember> file;
 };
 
 }  // namespace
@@ -109,7 +80,7 @@ std::vector<std::string> npz_members(const std::filesystem::path& file) {
   return members;
 }
 
-std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, const std::string& member) {
+NpySource open_npz_member(const std::filesystem::path& file, const std::string& member) {
   Archive archive = open_archive(file);
   const auto names = entry_names(archive.get(), file);
   const auto place = std::find(names.begin(), names.end(), member + std::string(kEnding));
@@ -137,17 +108,39 @@ std::unique_ptr<NpySource> open_npz_member(const std::filesystem::path& file, co
     throw Error(BadInput{name, "compression", "stored or deflated", fmt::format("zip method {}", about.comp_method),
                          "write it with numpy.savez or numpy.savez_compressed"});
   const std::uint64_t packed = about.comp_size;
-  const auto bound = about.comp_method == ZIP_CM_STORE ? packed : [&] {
-    const auto product = checked_mul(packed, kMaxDeflateRatio);
-    return product ? checked_add(*product, kDeflateSlack).value_or(UINT64_MAX) : UINT64_MAX;
-  }();
+  const std::uint64_t without_overflow = std::min<std::uint64_t>(packed, UINT64_MAX / (2 * kMaxDeflateRatio));
+  const std::uint64_t bound =
+      about.comp_method == ZIP_CM_STORE ? packed : without_overflow * kMaxDeflateRatio + kDeflateSlack;
   if (packed > std::filesystem::file_size(file) || about.size > bound)
     throw Error(BadInput{name, "declared size",
                          fmt::format("at most the {} bytes that {} packed bytes can hold", bound, packed),
                          fmt::format("{} bytes", about.size), kGetArchiveAgain});
-  zip_file_t* opened = zip_fopen_index(archive.get(), index, 0);
-  if (opened == nullptr) throw Error(BadInput{name, "", "a readable zip member", zip_error(), kGetArchiveAgain});
-  return std::make_unique<MemberSource>(name, about.size, std::move(archive), opened);
+  const auto opened = std::make_shared<Member>();
+  opened->file.reset(zip_fopen_index(archive.get(), index, 0));
+  if (!opened->file) throw Error(BadInput{name, "", "a readable zip member", zip_error(), kGetArchiveAgain});
+  opened->archive = std::move(archive);
+  const auto damaged = [name, opened](std::string_view field) {
+    throw Error(BadInput{name, std::string(field), "an intact zip member",
+                         zip_error_strerror(zip_file_get_error(opened->file.get())), kGetArchiveAgain});
+  };
+  const auto read = [name, opened, damaged](void* destination, std::size_t bytes, std::string_view field) {
+    auto* out = static_cast<char*>(destination);
+    for (std::size_t done = 0; done < bytes;) {
+      const zip_int64_t got = zip_fread(opened->file.get(), out + done, bytes - done);
+      if (got < 0) damaged(field);
+      if (got == 0)
+        throw Error(BadInput{name, std::string(field), fmt::format("{} bytes", bytes),
+                             fmt::format("the end of the member after {}", done), kGetArchiveAgain});
+      done += static_cast<std::size_t>(got);
+    }
+  };
+  const auto finish = [name, opened, damaged, size = about.size] {
+    char extra = 0;  // libzip compares the checksum when it meets the end of the member
+    const zip_int64_t got = zip_fread(opened->file.get(), &extra, 1);
+    if (got < 0) damaged("checksum");
+    if (got > 0) throw Error(BadInput{name, "values", fmt::format("{} bytes", size), "more", kGetArchiveAgain});
+  };
+  return {name, about.size, read, finish};
 }
 
 }  // namespace parsnets

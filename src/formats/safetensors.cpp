@@ -4,8 +4,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/checked.hpp"

@@ -7,15 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
-#include "base/file.hpp"
 #include "base/json_file.hpp"
 #include "base/machine.hpp"
 #include "base/text.hpp"
@@ -94,7 +90,6 @@ std::vector<std::string> classes_of(const fs::path& attributes, const ImageList&
   return list.class_names;
 }
 
-/// Columns of one value per row.
 void write_column(const fs::path& file, std::vector<std::string> header, const std::vector<std::string>& values) {
   CsvTable table{std::move(header), {}};
   for (const auto& value : values) table.rows.push_back({value});
@@ -106,11 +101,79 @@ void write_labels(const fs::path& folder, const std::vector<std::string>& labels
   // An interrupted run without the table of classes, or with it, may have left the other file.
   fs::remove(folder / (numbered ? "labels.csv" : "labels.npy"));
   if (!numbered) return write_column(folder / "labels.csv", {}, labels);
-  std::map<std::string, std::int32_t> number_of;
-  for (const auto& name : classes) number_of.emplace(name, static_cast<std::int32_t>(number_of.size()));
+  const auto places = places_by_name(classes);
   std::vector<std::int32_t> numbers;
-  for (const auto& label : labels) numbers.push_back(number_of.at(label));
+  for (const auto& label : labels) numbers.push_back(static_cast<std::int32_t>(places.at(label)));
   write_npy(folder / "labels.npy", numbers);
+}
+
+constexpr std::string_view kFirstLine = "parsnets extraction 2\n";
+constexpr std::string_view kEarlierFirstLine = "parsnets extraction 1\n";  // told photographs apart by size and time
+constexpr std::size_t kDigits = 64;                                        // of SHA-256
+constexpr std::uint32_t kMostName = 65536;
+constexpr std::uint64_t kMostHeader = 65536;
+
+/// Before the features of a record; its name follows.
+struct RecordStart {
+  std::uint32_t name_length;
+  std::uint32_t zero = 0;
+  std::array<char, kDigits> sha256{};
+};
+
+std::uint32_t checksum_of(const RecordStart& start, const std::string& name, std::span<const float> features) {
+  auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(&start), sizeof start);
+  sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(name.data()), name.size());
+  return static_cast<std::uint32_t>(
+      ::crc32_z(sum, reinterpret_cast<const Bytef*>(features.data()), features.size_bytes()));
+}
+
+Error failed_to(const char* what, const fs::path& file) {
+  return Error(ErrorCode::failure, fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(errno)));
+}
+
+/// The first file that makes a folder a data set; attributes alone do not.
+std::optional<std::string> file_of_a_data_set(const fs::path& folder) {
+  for (const char* stem : {"features", "labels"})
+    for (const char* ending : {".npy", ".npz", ".csv"})
+      if (fs::exists(folder / (std::string(stem) + ending))) return std::string(stem) + ending;
+  for (const char* name : {"image_files.csv", "split.json", kExtractionFile})
+    if (fs::exists(folder / name)) return name;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (entry.path().extension() == ".mat") return entry.path().filename().string();
+  return std::nullopt;
+}
+
+void require_no_data_set(const fs::path& folder) {
+  if (const auto found = file_of_a_data_set(folder))
+    throw Error(ErrorCode::usage, fmt::format("{} has a data set already ({}): choose another folder, or remove it",
+                                              folder.string(), *found));
+}
+
+/// Creates a folder. Returns those that it made, the deepest first.
+std::vector<fs::path> make_folder(const fs::path& folder) {
+  std::vector<fs::path> made;
+  std::error_code error;
+  for (fs::path one = fs::absolute(folder).lexically_normal(); !fs::exists(one, error); one = one.parent_path())
+    if (one.has_filename()) made.push_back(one);
+  fs::create_directories(folder, error);
+  return made;
+}
+
+std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made,
+                               ProgressObserver* progress) {
+  for (;;) {
+    if (!fs::exists(file)) {
+      require_no_data_set(folder);
+      if (made.empty()) made = make_folder(folder);
+      if (!std::ofstream(file, std::ios::app)) throw failed_to("create", file);
+    }
+    try {
+      return std::make_unique<FileLock>(file, progress);
+    } catch (const Error& error) {  // another process may have completed the data set while this one waited
+      if (error.code() != ErrorCode::bad_input || fs::exists(file)) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -208,81 +271,6 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   partial.remove();
   return result;
 }
-
-// The partial file.
-
-namespace {
-
-constexpr std::string_view kFirstLine = "parsnets extraction 2\n";
-constexpr std::string_view kEarlierFirstLine = "parsnets extraction 1\n";  // told photographs apart by size and time
-constexpr std::size_t kDigits = 64;                                        // of SHA-256
-constexpr std::uint32_t kMostName = 65536;
-constexpr std::uint64_t kMostHeader = 65536;
-
-/// Before the features of a record; its name follows.
-struct RecordStart {
-  std::uint32_t name_length;
-  std::uint32_t zero = 0;
-  std::array<char, kDigits> sha256{};
-};
-
-std::uint32_t checksum_of(const RecordStart& start, const std::string& name, std::span<const float> features) {
-  auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(&start), sizeof start);
-  sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(name.data()), name.size());
-  return static_cast<std::uint32_t>(
-      ::crc32_z(sum, reinterpret_cast<const Bytef*>(features.data()), features.size_bytes()));
-}
-
-Error failed_to(const char* what, const fs::path& file) {
-  return Error(ErrorCode::failure, fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(errno)));
-}
-
-/// The first file that makes a folder a data set; attributes alone do not.
-std::optional<std::string> file_of_a_data_set(const fs::path& folder) {
-  for (const char* stem : {"features", "labels"})
-    for (const char* ending : {".npy", ".npz", ".csv"})
-      if (fs::exists(folder / (std::string(stem) + ending))) return std::string(stem) + ending;
-  for (const char* name : {"image_files.csv", "split.json", kExtractionFile})
-    if (fs::exists(folder / name)) return name;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none))
-    if (entry.path().extension() == ".mat") return entry.path().filename().string();
-  return std::nullopt;
-}
-
-void require_no_data_set(const fs::path& folder) {
-  if (const auto found = file_of_a_data_set(folder))
-    throw Error(ErrorCode::usage, fmt::format("{} has a data set already ({}): choose another folder, or remove it",
-                                              folder.string(), *found));
-}
-
-/// Creates a folder. Returns those that it made, the deepest first.
-std::vector<fs::path> make_folder(const fs::path& folder) {
-  std::vector<fs::path> made;
-  std::error_code error;
-  for (fs::path one = fs::absolute(folder).lexically_normal(); !fs::exists(one, error); one = one.parent_path())
-    if (one.has_filename()) made.push_back(one);
-  fs::create_directories(folder, error);
-  return made;
-}
-
-std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made,
-                               ProgressObserver* progress) {
-  for (;;) {
-    if (!fs::exists(file)) {
-      require_no_data_set(folder);
-      if (made.empty()) made = make_folder(folder);
-      if (!std::ofstream(file, std::ios::app)) throw failed_to("create", file);
-    }
-    try {
-      return std::make_unique<FileLock>(file, progress);
-    } catch (const Error& error) {  // another process may have completed the data set while this one waited
-      if (error.code() != ErrorCode::bad_input || fs::exists(file)) throw;
-    }
-  }
-}
-
-}  // namespace
 
 PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress)
     : file_(folder / kPartialExtractionFile),

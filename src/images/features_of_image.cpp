@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "base/file.hpp"
-#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -39,23 +38,6 @@ std::vector<float> features_of_image(Backbone& backbone, const ImageInput& input
   return features;
 }
 
-namespace {
-
-ImageFeatures read_image(const ImageReader& reader, const ListedImage& image) {
-  ImageFeatures features;
-  try {
-    features.bytes = read_image_file(image.file, reader.limits);
-    features.values =
-        features_of_image(reader.backbone, reader.input, features.bytes, image.file.string(), reader.limits);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::bad_input) throw;
-    features.error = error;
-  }
-  return features;
-}
-
-}  // namespace
-
 std::string problem_of(const Error& error) {
   const BadInput parts = error.parts();
   return parts.found.empty() ? error.what() : parts.found;
@@ -72,7 +54,15 @@ void read_images(const ImageReader& reader, std::span<const ListedImage> images,
                  const std::function<void(std::size_t, const ImageFeatures&)>& taken) {
   std::mutex one_at_a_time;
   for_each_image(images.size(), pool, report, [&](std::size_t i) {
-    const ImageFeatures features = read_image(reader, images[i]);
+    const auto& file = images[i].file;
+    ImageFeatures features;
+    try {
+      features.bytes = read_image_file(file, reader.limits);
+      features.values = features_of_image(reader.backbone, reader.input, features.bytes, file.string(), reader.limits);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_input) throw;
+      features.error = error;
+    }
     const std::lock_guard lock(one_at_a_time);
     taken(i, features);
   });

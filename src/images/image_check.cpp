@@ -33,7 +33,6 @@ std::string count_text(std::size_t count) {
   return count % 1'000'000 == 0 ? fmt::format("{} million", count / 1'000'000) : fmt::format("{}", count);
 }
 
-/// Throws bad_input for an image of more pixels than are decoded.
 void check_size(const ImageHeader& header, const ImageLimits& limits, const std::string& name) {
   const std::string size = fmt::format("{} x {}", header.width, header.height);
   if (header.width > limits.max_pixels / header.height)

@@ -47,52 +47,6 @@ Size bmp_size(const ImageBytes& bytes) {
   return {{bytes.little(18, 4), static_cast<std::size_t>(height < 0 ? -static_cast<std::int64_t>(height) : height)}};
 }
 
-}  // namespace
-
-const char* name_of(ImageFormat format) {
-  constexpr std::array<const char*, 4> kNames{"JPEG", "PNG", "WebP", "BMP"};
-  return kNames[static_cast<std::size_t>(format)];
-}
-
-const char* media_type(ImageFormat format) {
-  constexpr std::array<const char*, 4> kTypes{"image/jpeg", "image/png", "image/webp", "image/bmp"};
-  return kTypes[static_cast<std::size_t>(format)];
-}
-
-std::optional<ImageFormat> read_image_format(std::span<const std::byte> content) {
-  const ImageBytes bytes(content);
-  if (bytes.has(0, "\xff\xd8\xff")) return ImageFormat::jpeg;
-  if (bytes.has(0, "\x89PNG\r\n\x1a\n")) return ImageFormat::png;
-  if (bytes.has(0, "RIFF") && bytes.has(8, "WEBP")) return ImageFormat::webp;
-  if (bytes.has(0, "BM")) return ImageFormat::bmp;
-  return std::nullopt;
-}
-
-std::optional<ImageHeader> read_image_header(std::span<const std::byte> content) {
-  const auto format = read_image_format(content);
-  if (!format) return std::nullopt;
-  constexpr std::array<Size (*)(const ImageBytes&), 4> kReaders{jpeg_size, png_size, webp_size, bmp_size};
-  const Size size = kReaders[static_cast<std::size_t>(*format)](ImageBytes(content));
-  if (!size || size->first == 0 || size->second == 0) return std::nullopt;
-  return ImageHeader{*format, size->first, size->second};
-}
-
-std::optional<JpegSegment> next_jpeg_segment(const ImageBytes& bytes, std::size_t& at) {
-  while (at < bytes.size()) {
-    while (at < bytes.size() && bytes.at(at) != 0xff) ++at;
-    while (at < bytes.size() && bytes.at(at) == 0xff) ++at;
-    const JpegSegment segment{bytes.at(at), at + 1};
-    ++at;
-    if (segment.marker <= 0x01 || (segment.marker >= 0xd0 && segment.marker <= 0xd7)) continue;  // without content
-    if (segment.marker == kJpegStart || segment.marker == kJpegEnd || at + 2 > bytes.size()) return {};
-    at += std::max<std::size_t>(2, bytes.big(at, 2));
-    return segment;
-  }
-  return {};
-}
-
-namespace {
-
 constexpr std::size_t kOrientation = 0x112, kShort = 3, kEntryBytes = 12, kJpegMetadata = 0xe1;
 constexpr std::string_view kExif("Exif\0\0", 6);
 
@@ -144,6 +98,48 @@ int webp_orientation(std::span<const std::byte> file) {
 }
 
 }  // namespace
+
+const char* name_of(ImageFormat format) {
+  constexpr std::array<const char*, 4> kNames{"JPEG", "PNG", "WebP", "BMP"};
+  return kNames[static_cast<std::size_t>(format)];
+}
+
+const char* media_type(ImageFormat format) {
+  constexpr std::array<const char*, 4> kTypes{"image/jpeg", "image/png", "image/webp", "image/bmp"};
+  return kTypes[static_cast<std::size_t>(format)];
+}
+
+std::optional<ImageFormat> read_image_format(std::span<const std::byte> content) {
+  const ImageBytes bytes(content);
+  if (bytes.has(0, "\xff\xd8\xff")) return ImageFormat::jpeg;
+  if (bytes.has(0, "\x89PNG\r\n\x1a\n")) return ImageFormat::png;
+  if (bytes.has(0, "RIFF") && bytes.has(8, "WEBP")) return ImageFormat::webp;
+  if (bytes.has(0, "BM")) return ImageFormat::bmp;
+  return std::nullopt;
+}
+
+std::optional<ImageHeader> read_image_header(std::span<const std::byte> content) {
+  const auto format = read_image_format(content);
+  if (!format) return std::nullopt;
+  constexpr std::array<Size (*)(const ImageBytes&), 4> kReaders{jpeg_size, png_size, webp_size, bmp_size};
+  const Size size = kReaders[static_cast<std::size_t>(*format)](ImageBytes(content));
+  if (!size || size->first == 0 || size->second == 0) return std::nullopt;
+  return ImageHeader{*format, size->first, size->second};
+}
+
+std::optional<JpegSegment> next_jpeg_segment(const ImageBytes& bytes, std::size_t& at) {
+  while (at < bytes.size()) {
+    while (at < bytes.size() && bytes.at(at) != 0xff) ++at;
+    while (at < bytes.size() && bytes.at(at) == 0xff) ++at;
+    const JpegSegment segment{bytes.at(at), at + 1};
+    ++at;
+    if (segment.marker <= 0x01 || (segment.marker >= 0xd0 && segment.marker <= 0xd7)) continue;  // without content
+    if (segment.marker == kJpegStart || segment.marker == kJpegEnd || at + 2 > bytes.size()) return {};
+    at += std::max<std::size_t>(2, bytes.big(at, 2));
+    return segment;
+  }
+  return {};
+}
 
 int exif_orientation(std::span<const std::byte> file) {
   const auto format = read_image_format(file);

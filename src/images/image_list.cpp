@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -18,11 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower_ending(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return ending;
-}
+std::string lower_ending(const fs::path& file) { return in_lower_case(file.extension().string()); }
 
 /// An ending that can be printed, or "other".
 std::string short_ending(const fs::path& file) {
@@ -36,61 +31,54 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 
 /// The images below one folder. Links to folders are followed, but below a folder of the first level each folder is
 /// visited once, so that links in a circle end.
-class FolderWalk {
- public:
-  FolderWalk(const fs::path& folder, bool alone, ImageList& list) : folder_(folder), alone_(alone), list_(list) {}
+struct FolderWalk {
+  const fs::path& root;
+  bool alone;
+  ImageList& list;
 
   void run() {
-    std::set<fs::path> seen{fs::canonical(folder_)};
-    std::vector<fs::path> classes;
-    visit(folder_, "", classes);
-    for (const auto& path : classes) {
+    std::set<fs::path> seen{fs::canonical(root)};
+    for (const auto& path : visit(root, "")) {
       const std::string name = path.filename().string();
-      const std::size_t before = list_.images.size();
+      const std::size_t before = list.images.size();
       auto below = seen;
       if (!below.insert(fs::canonical(path)).second) continue;
       visit_below(path, name, below);
-      if (list_.images.size() == before) list_.empty_folders.push_back(name);
+      if (list.images.size() == before) list.empty_folders.push_back(name);
     }
   }
 
- private:
   void visit_below(const fs::path& folder, const std::string& class_name, std::set<fs::path>& seen) {
-    std::vector<fs::path> folders;
-    visit(folder, class_name, folders);
-    for (const auto& path : folders)
+    for (const auto& path : visit(folder, class_name))
       if (seen.insert(fs::canonical(path)).second) visit_below(path, class_name, seen);
   }
 
   /// Adds the images of one folder. Returns its folders by name, links last: a folder has its own name first.
-  void visit(const fs::path& folder, const std::string& class_name, std::vector<fs::path>& folders) {
-    std::vector<fs::path> links;
+  std::vector<fs::path> visit(const fs::path& folder, const std::string& class_name) {
+    std::vector<fs::path> folders, links;
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (is_hidden(entry.path())) continue;
       std::error_code absent;  // a link to nothing is no file
-      const fs::path name = alone_ ? entry.path().lexically_relative(folder_).lexically_normal() : entry.path();
+      const fs::path name = alone ? entry.path().lexically_relative(root).lexically_normal() : entry.path();
       if (entry.is_directory(absent)) {
         (entry.is_symlink(absent) ? links : folders).push_back(entry.path());
       } else if (entry.is_symlink(absent) && !entry.exists(absent)) {
-        list_.broken_links.push_back(name.generic_string());
+        list.broken_links.push_back(name.generic_string());
       } else if (has_image_ending(entry.path()) && entry.is_regular_file(absent)) {
-        list_.images.push_back({entry.path(), name.generic_string(), class_name});
+        list.images.push_back({entry.path(), name.generic_string(), class_name});
       } else {
-        ++list_.other_files[short_ending(entry.path())];
+        ++list.other_files[short_ending(entry.path())];
       }
     }
     std::ranges::sort(folders);
     std::ranges::sort(links);
     folders.insert(folders.end(), links.begin(), links.end());
+    return folders;
   }
-
-  const fs::path& folder_;
-  bool alone_;
-  ImageList& list_;
 };
 
 void add_folder(const fs::path& folder, bool alone, ImageList& list) try {
-  FolderWalk(folder, alone, list).run();
+  FolderWalk{folder, alone, list}.run();
   std::ranges::sort(list.empty_folders);
 } catch (const fs::filesystem_error& error) {
   throw Error(
@@ -104,7 +92,6 @@ bool ends_with_path(const std::string& path, const std::string& end) {
   return path == end || (path.ends_with(end) && path[path.size() - end.size() - 1] == '/');
 }
 
-/// A row of the table of labels.
 struct Label {
   std::string where, file, class_name;
 };

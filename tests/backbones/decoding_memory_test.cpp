@@ -7,11 +7,7 @@
 
 namespace parsnets::test {
 
-namespace {
-
 constexpr std::size_t kTooMuch = std::size_t{1} << 62, kHalf = std::size_t{1} << 61;
-
-}  // namespace
 
 TEST(DecodingMemory, WhatTheSystemDoesNotGiveIsNotTaken) {
   EXPECT_TRUE(can_allocate(1 << 20));

@@ -51,6 +51,41 @@ std::string name_of(const testing::TestParamInfo<NetworkEngine>& engine) {
   return engine.param == NetworkEngine::opencv ? "OpenCv" : "OnnxRuntime";
 }
 
+/// Features of the same photographs by both engines; the largest difference as a share of the largest feature.
+double difference_of_engines(const std::filesystem::path& network, const ImageInput& input, const std::string& layer) {
+  std::vector<std::vector<float>> features;
+  for (const NetworkEngine engine : {NetworkEngine::opencv, NetworkEngine::onnxruntime}) {
+    std::string problem;
+    const auto backbone = open_backbone({network, layer, input, 0, engine}, problem);
+    EXPECT_NE(backbone, nullptr) << problem;
+    if (backbone == nullptr) return 1;
+    EXPECT_TRUE(backbone->engine().starts_with(engine == NetworkEngine::opencv ? "OpenCV " : "ONNX Runtime "));
+    auto& all = features.emplace_back();
+    for (unsigned seed = 0; seed < 20; ++seed) {
+      const std::string photo = bmp_photo(40, 50 + seed, seed);
+      const auto one = features_of_image(*backbone, input, bytes_of(photo), "photo");
+      all.insert(all.end(), one.begin(), one.end());
+    }
+  }
+  EXPECT_EQ(features[0].size(), features[1].size());
+  if (features[0].size() != features[1].size()) return 1;
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < features[0].size(); ++i) {
+    largest = std::max<double>(largest, std::abs(features[0][i]));
+    difference = std::max<double>(difference, std::abs(features[0][i] - features[1][i]));
+  }
+  EXPECT_GT(largest, 0);
+  return difference / largest;
+}
+
+class EnginesTest : public testing::Test, protected NetworkFile {
+ protected:
+  void SetUp() override {
+    PARSNETS_NEED_BACKBONES();
+    if (engines_of_module().size() < 2) GTEST_SKIP() << kNoOnnxRuntime;
+  }
+};
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Each, EngineTest, testing::Values(NetworkEngine::opencv, NetworkEngine::onnxruntime), name_of);
@@ -161,45 +196,6 @@ TEST_P(EngineTest, ValuesThatAreNotFiniteAreAProblem) {
   EXPECT_MENTIONS(backbone->run(std::vector<float>(48, -1), 1, features), "not finite");
   EXPECT_EQ(backbone->run(std::vector<float>(48, 1), 1, features), "");
 }
-
-namespace {
-
-/// Features of the same photographs by both engines; the largest difference as a share of the largest feature.
-double difference_of_engines(const std::filesystem::path& network, const ImageInput& input, const std::string& layer) {
-  std::vector<std::vector<float>> features;
-  for (const NetworkEngine engine : {NetworkEngine::opencv, NetworkEngine::onnxruntime}) {
-    std::string problem;
-    const auto backbone = open_backbone({network, layer, input, 0, engine}, problem);
-    EXPECT_NE(backbone, nullptr) << problem;
-    if (backbone == nullptr) return 1;
-    EXPECT_TRUE(backbone->engine().starts_with(engine == NetworkEngine::opencv ? "OpenCV " : "ONNX Runtime "));
-    auto& all = features.emplace_back();
-    for (unsigned seed = 0; seed < 20; ++seed) {
-      const std::string photo = bmp_photo(40, 50 + seed, seed);
-      const auto one = features_of_image(*backbone, input, bytes_of(photo), "photo");
-      all.insert(all.end(), one.begin(), one.end());
-    }
-  }
-  EXPECT_EQ(features[0].size(), features[1].size());
-  if (features[0].size() != features[1].size()) return 1;
-  double largest = 0, difference = 0;
-  for (std::size_t i = 0; i < features[0].size(); ++i) {
-    largest = std::max<double>(largest, std::abs(features[0][i]));
-    difference = std::max<double>(difference, std::abs(features[0][i] - features[1][i]));
-  }
-  EXPECT_GT(largest, 0);
-  return difference / largest;
-}
-
-class EnginesTest : public testing::Test, protected NetworkFile {
- protected:
-  void SetUp() override {
-    PARSNETS_NEED_BACKBONES();
-    if (engines_of_module().size() < 2) GTEST_SKIP() << kNoOnnxRuntime;
-  }
-};
-
-}  // namespace
 
 TEST_F(EnginesTest, GiveTheSameFeaturesButForRounding) {
   const ImageInput input{PixelPreset::torchvision, ImageFit::centre, 30, 30};

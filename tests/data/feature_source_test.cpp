@@ -62,24 +62,18 @@ TEST(FeatureSource, OnlyTheNameOfTheFileMayDiffer) {
   EXPECT_TRUE(test::contains(refusal_of(other), "layer logits"));
 }
 
-TEST(FeatureSource, ADataSetKeepsIt) {
+TEST(FeatureSource, ADataSetKeepsItAndHasItBeforeTheFeatures) {
   test::TempDir temp;
   Dataset data = synthesize({});
   data.source = source();
+  std::filesystem::create_directories(temp / "b/features.npy/in-the-way");  // saving ends here
+  EXPECT_THROW(save_dataset(data, temp / "b", DataFormat::npy), Error);
+  EXPECT_EQ(read_feature_source(temp / "b/features.npy"), source());
   save_dataset(data, temp / "a", DataFormat::npy);
   EXPECT_EQ(load_dataset(temp / "a").source, source());
   data.source.reset();
   save_dataset(data, temp / "a", DataFormat::npy);
   EXPECT_FALSE(load_dataset(temp / "a").source);
-}
-
-TEST(FeatureSource, IsWrittenBeforeTheFeatures) {
-  test::TempDir temp;
-  Dataset data = synthesize({});
-  data.source = source();
-  std::filesystem::create_directories(temp / "a/features.npy/in-the-way");  // saving ends here
-  EXPECT_THROW(save_dataset(data, temp / "a", DataFormat::npy), Error);
-  EXPECT_EQ(read_feature_source(temp / "a/features.npy"), source());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/file.hpp"
@@ -29,7 +28,7 @@ Names names_of(const std::vector<FoundDataset>& found) {
 
 TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
   test::TempDir dir;
-  save_dataset(test::tiny_dataset(), dir / "b/plain", DataFormat::npy);
+  save_dataset(test::tiny_dataset(), dir / "b/CUB", DataFormat::npy);  // known by its contents alone
   test::save_xlsa17(test::tiny_dataset(), dir / "a");
   save_dataset(test::tiny_dataset(), dir / "1/2/3", DataFormat::csv);
   save_dataset(test::tiny_dataset(), dir / "1/2/3/4", DataFormat::csv);  // too deep
@@ -37,15 +36,15 @@ TEST(FindDatasets, FoldersAreFoundByTheirFilesAndSortedByPath) {
   fs::create_directories(dir / "other");
   write_text_file(dir / "other/table.csv", "class,a\nx,1\n");  // neither split nor labels
   fs::create_directory_symlink(dir.path(), dir / "b/loop");
-  fs::create_directory_symlink(dir / "b/plain", dir / "a_link");
+  fs::create_directory_symlink(dir / "b/CUB", dir / "a_link");
   const auto found = find_datasets(dir.path());
-  EXPECT_EQ(names_of(found), (Names{"3", "a", "plain"}));
+  EXPECT_EQ(names_of(found), (Names{"3", "a", "CUB"}));
   for (const auto& one : found) {
     EXPECT_EQ(one.problem, "") << one.folder;
     EXPECT_EQ(one.known_as, "");
     EXPECT_TRUE(one.notes.empty());
     EXPECT_TRUE(missing_files(one).empty());
-    const Dataset loaded = test::load(one.folder, {.features = one.features.at(0), .semantics = one.semantics.at(0)});
+    const Dataset loaded = load_dataset(one.folder, {.features = one.features.at(0), .semantics = one.semantics.at(0)});
     EXPECT_EQ(loaded.labels, test::tiny_dataset().labels) << one.folder;
   }
   EXPECT_EQ(names_of(find_datasets(dir / "a/")), Names{"a"});
@@ -111,7 +110,7 @@ TEST(FindDatasets, AnotherVersionOfAPublicFileIsNoted) {
   EXPECT_TRUE(find_datasets(*folder).at(0).notes.empty());
   EXPECT_EQ(find_datasets(*folder).at(0).problem, "");
   test::TempDir dir;
-  test::save_xlsa17(test::load(*folder, {.require_features = false, .read_features = false}), dir / "CUB");
+  test::save_xlsa17(load_dataset(*folder, {.require_features = false, .read_features = false}), dir / "CUB");
   const FoundDataset rewritten = find_datasets(dir.path()).at(0);
   EXPECT_EQ(rewritten.known_as, "CUB");
   ASSERT_EQ(rewritten.notes.size(), 1u);
@@ -142,7 +141,7 @@ TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
     if (!folder) GTEST_SKIP() << test::kNoSharedData;
     test::TempDir dir;
     std::filesystem::copy(*folder + "/att_splits.mat", dir / "att_splits.mat");
-    const Dataset data = test::load(dir.path(), {.require_features = false});
+    const Dataset data = load_dataset(dir.path(), {.require_features = false});
     EXPECT_EQ(data.known_as, name);
     EXPECT_EQ(data.split.proposed_of, name);
     EXPECT_EQ(data.split.version, std::string("Proposed Split v1 of ") + name);
@@ -152,7 +151,7 @@ TEST(KnownSets, AreRecognisedWhateverTheFolderIsCalled) {
 TEST(KnownSets, AreRecognisedAfterConversionUnlessTheirFeaturesAreGenerated) {
   const auto folder = test::shared_data("SUN");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  const Dataset sun = test::load(*folder, {.require_features = false});
+  const Dataset sun = load_dataset(*folder, {.require_features = false});
   Dataset data = synthesize({.dimensions = 2, .hidden = 2}, &sun);
   for (const bool generated : {false, true}) {
     data.generated = generated;
@@ -169,7 +168,7 @@ TEST(KnownSets, AreRecognisedAfterConversionUnlessTheirFeaturesAreGenerated) {
 TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
   const auto folder = test::shared_data("CUB");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  Dataset data = test::load(*folder, {.require_features = false});
+  Dataset data = load_dataset(*folder, {.require_features = false});
   data.split.version.clear();
   data.split.proposed_of.clear();
   std::swap(data.split.test_unseen[0], data.split.trainval[0]);
@@ -177,14 +176,6 @@ TEST(KnownSets, AnotherSplitOfAKnownSetIsNotTheProposedOne) {
   EXPECT_EQ(data.known_as, "CUB");
   EXPECT_EQ(data.split.proposed_of, "");
   EXPECT_EQ(data.split.version, "");
-}
-
-TEST(KnownSets, AFolderIsNotKnownByItsName) {
-  test::TempDir dir;
-  save_dataset(test::tiny_dataset(), dir / "CUB", DataFormat::npy);
-  const Dataset data = load_dataset(dir / "CUB");
-  EXPECT_EQ(data.name, "CUB");
-  EXPECT_EQ(data.known_as, "");
 }
 
 }  // namespace parsnets

@@ -26,16 +26,48 @@ Matrix<double> table(std::vector<double> values, std::size_t cols) {
   return m;
 }
 
-}  // namespace
+using Names = std::vector<std::string>;
 
-TEST(Semantics, MinusOneIsMissingOnAScaleFromZeroTo100) {
-  auto m = table({0, 50, -1, 100}, 2);
-  EXPECT_EQ(mark_missing(m.view()), 1u);
-  EXPECT_TRUE(std::isnan(m(1, 0)));
+/// A data set of two tables, of 3 named and 4 nameless columns.
+Dataset two_tables() {
+  Dataset data = synthesize({.classes = 8, .attributes = 7, .samples = 80, .dimensions = 5, .hidden = 8});
+  data.semantics.name = "att,sent";
+  data.semantics.tables = {{"att", 3}, {"sent", 4}};
+  data.semantics.attribute_names = {"size", "colour", "tail", "sent 1", "sent 2", "sent 3", "sent 4"};
+  return data;
 }
 
-TEST(Semantics, MinusOneIsAValueInSignedAndBinaryTables) {
-  auto sign = table({-1, 1, 1, -1}, 2), embedding = table({-1, 3, -0.5, 2}, 2);
+void expect_same_semantics(const Semantics& a, const Semantics& b) {
+  ASSERT_EQ(a.values.rows(), b.values.rows());
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_TRUE(std::ranges::equal(a.values.values(), b.values.values()));
+  EXPECT_EQ(a.attribute_names, b.attribute_names);
+  EXPECT_EQ(a.tables, b.tables);
+}
+
+Dataset load(const std::filesystem::path& folder, const std::string& semantics) {
+  return load_dataset(folder, {.semantics = semantics});
+}
+
+std::string refusal(const std::filesystem::path& folder, const std::string& semantics,
+                    ErrorCode code = ErrorCode::bad_input) {
+  return test::error_of([&] { load(folder, semantics); }, code).message();
+}
+
+std::pair<Semantics, Names> read(const std::string& text, const Names& classes) {
+  test::TempDir dir;
+  write_text_file(dir / "w.txt", text);
+  std::pair<Semantics, Names> out;
+  out.first = read_word_table(dir / "w.txt", classes, out.second, nullptr);
+  return out;
+}
+
+}  // namespace
+
+TEST(Semantics, MinusOneIsMissingOnAScaleFromZeroTo100AndAValueInSignedTables) {
+  auto m = table({0, 50, -1, 100}, 2), sign = table({-1, 1, 1, -1}, 2), embedding = table({-1, 3, -0.5, 2}, 2);
+  EXPECT_EQ(mark_missing(m.view()), 1u);
+  EXPECT_TRUE(std::isnan(m(1, 0)));
   EXPECT_EQ(mark_missing(sign.view()), 0u);
   EXPECT_EQ(mark_missing(embedding.view()), 0u);
 }
@@ -57,38 +89,6 @@ TEST(Semantics, AnAttributeNoClassHasAndInfinitiesAreRefused) {
   for (const auto& raw : {table({kNan, kNan}, 1), table({1, std::numeric_limits<double>::infinity()}, 1)})
     EXPECT_THROW(complete_semantics(raw.view(), MissingPolicy::attribute_mean, "f", "att", classes, attributes), Error);
 }
-
-namespace {
-
-using Names = std::vector<std::string>;
-
-/// A data set of two tables, of 3 named and 4 nameless columns.
-Dataset two_tables() {
-  Dataset data = synthesize({.classes = 8, .attributes = 7, .samples = 80, .dimensions = 5, .hidden = 8});
-  data.semantics.name = "att,sent";
-  data.semantics.tables = {{"att", 3}, {"sent", 4}};
-  data.semantics.attribute_names = {"size", "colour", "tail", "sent 1", "sent 2", "sent 3", "sent 4"};
-  return data;
-}
-
-void expect_same_semantics(const Semantics& a, const Semantics& b) {
-  ASSERT_EQ(a.values.rows(), b.values.rows());
-  EXPECT_EQ(a.name, b.name);
-  EXPECT_TRUE(std::ranges::equal(a.values.values(), b.values.values()));
-  EXPECT_EQ(a.attribute_names, b.attribute_names);
-  EXPECT_EQ(a.tables, b.tables);
-}
-
-Dataset load(const std::filesystem::path& folder, const std::string& semantics) {
-  return test::load(folder, {.semantics = semantics});
-}
-
-std::string refusal(const std::filesystem::path& folder, const std::string& semantics,
-                    ErrorCode code = ErrorCode::bad_input) {
-  return test::error_of([&] { load(folder, semantics); }, code).message();
-}
-
-}  // namespace
 
 TEST(SemanticTables, EveryFormatReadsBackToTheSameTables) {
   const Dataset data = two_tables();
@@ -199,23 +199,6 @@ TEST(ClassTableFile, MistakesAreNamedByTheirLine) {
     EXPECT_EQ(place_of(std::string("class,a\nfox,1\n") + last + "\n"), "t.csv:3") << last;
   EXPECT_EQ(place_of("class,a\n\"red\nfox\",1\nowl,x\n"), "t.csv:4");  // a name over two lines
 }
-
-namespace {
-
-struct Read {
-  Semantics semantics;
-  Names notes;
-};
-
-Read read(const std::string& text, const Names& classes) {
-  test::TempDir dir;
-  write_text_file(dir / "w.txt", text);
-  Read out;
-  out.semantics = read_word_table(dir / "w.txt", classes, out.notes, nullptr);
-  return out;
-}
-
-}  // namespace
 
 TEST(WordTable, AClassIsItsNameOrTheMeanOfItsWords) {
   const Names classes{"Fox",          "polar+bear",    "001.Black_footed_Albatross",

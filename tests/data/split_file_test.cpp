@@ -35,6 +35,28 @@ using Classes = std::vector<std::int32_t>;
 
 Classes classes_of(const Dataset& data, const Classes& samples) { return distinct_labels(samples, data.labels); }
 
+/// With an image of each sample in a folder named after its class, where asked for.
+Dataset small(bool images) {
+  Dataset data = test::tiny_dataset();
+  data.features_name = "res";
+  for (std::size_t i = 0; i < data.samples() && images; ++i)
+    data.image_files.push_back("/images/" + data.class_names[static_cast<std::size_t>(data.labels[i])] + "/" +
+                               std::to_string(i) + ".jpg");
+  return data;
+}
+
+/// att_splits.mat and res.mat of the data set, and rev_splits.mat with its classes the other way round.
+void save_two_orders(const fs::path& folder, const Dataset& data) {
+  Dataset other;
+  other.class_names = data.class_names;
+  std::ranges::reverse(other.class_names);
+  other.semantics.values = Matrix<float>::copy_of(data.semantics.values.view());
+  other.split = data.split;
+  test::save_xlsa17(other, folder);
+  fs::rename(folder / "att_splits.mat", folder / "rev_splits.mat");
+  test::save_xlsa17(data, folder);
+}
+
 }  // namespace
 
 TEST(ClassLists, AllSamplesOfAClassTrainOrTest) {
@@ -44,7 +66,7 @@ TEST(ClassLists, AllSamplesOfAClassTrainOrTest) {
     test::TempDir dir;
     test::save_as(data, dir / "data", format);
     write_lists(dir / "lists", data);
-    const Dataset loaded = test::load(dir / "data", {.split = dir / "lists"});
+    const Dataset loaded = load_dataset(dir / "data", {.split = dir / "lists"});
     EXPECT_EQ(classes_of(loaded, loaded.split.trainval), (Classes{0, 1, 2, 3, 4}));
     EXPECT_EQ(classes_of(loaded, loaded.split.test_unseen), (Classes{5, 6}));
     EXPECT_TRUE(loaded.split.test_seen.empty());
@@ -57,7 +79,7 @@ TEST(ClassLists, AllSamplesOfAClassTrainOrTest) {
     EXPECT_EQ(loaded.chosen.split, (dir / "lists").string());
 
     write_list(dir / "lists/valclasses1.txt", data, 2, 3);
-    const Dataset named = test::load(dir / "data", {.split = dir / "lists"});
+    const Dataset named = load_dataset(dir / "data", {.split = dir / "lists"});
     EXPECT_FALSE(named.split.validation_drawn);
     EXPECT_EQ(classes_of(named, named.split.val), (Classes{2, 3}));
   }
@@ -74,7 +96,7 @@ TEST(ClassLists, StandardLooksAtTheUsualPlaces) {
       EXPECT_TRUE(test::contains(none, searched));
     write_lists(dir / place, data);
     for (const char* folder : {"data", "data/"}) {
-      const Dataset loaded = test::load(dir / folder, {.split = "standard"});
+      const Dataset loaded = load_dataset(dir / folder, {.split = "standard"});
       EXPECT_EQ(classes_of(loaded, loaded.split.test_unseen), (Classes{5, 6}));
       EXPECT_EQ(loaded.split.file, "standard");
       EXPECT_EQ(loaded.chosen.split, "standard");
@@ -103,38 +125,12 @@ TEST(ClassLists, ListsAreChecked) {
   expect_refusal("valclasses1.txt");
 }
 
-namespace {
-
-/// With an image of each sample in a folder named after its class, where asked for.
-Dataset small(bool images) {
-  Dataset data = test::tiny_dataset();
-  data.features_name = "res";
-  for (std::size_t i = 0; i < data.samples() && images; ++i)
-    data.image_files.push_back("/images/" + data.class_names[static_cast<std::size_t>(data.labels[i])] + "/" +
-                               std::to_string(i) + ".jpg");
-  return data;
-}
-
-/// att_splits.mat and res.mat of the data set, and rev_splits.mat with its classes the other way round.
-void save_two_orders(const fs::path& folder, const Dataset& data) {
-  Dataset other;
-  other.class_names = data.class_names;
-  std::ranges::reverse(other.class_names);
-  other.semantics.values = Matrix<float>::copy_of(data.semantics.values.view());
-  other.split = data.split;
-  test::save_xlsa17(other, folder);
-  fs::rename(folder / "att_splits.mat", folder / "rev_splits.mat");
-  test::save_xlsa17(data, folder);
-}
-
-}  // namespace
-
 TEST(ClassOrder, ImagesTellWhichOrderLabelsHave) {
   test::TempDir dir;
   const Dataset data = small(true);
   save_two_orders(dir.path(), data);
-  EXPECT_TRUE(test::load(dir.path(), {.semantics = "att"}).notes.empty());
-  EXPECT_EQ(test::load(dir.path(), {.semantics = "att,rev"}).labels, data.labels);
+  EXPECT_TRUE(load_dataset(dir.path(), {.semantics = "att"}).notes.empty());
+  EXPECT_EQ(load_dataset(dir.path(), {.semantics = "att,rev"}).labels, data.labels);
   const std::string message = test::refusal(dir.path(), {.semantics = "rev"});
   EXPECT_TRUE(test::contains(message, "the labels are in the order of att_splits.mat"));
   EXPECT_TRUE(test::contains(message, "80 of 80 samples"));
@@ -144,7 +140,7 @@ TEST(ClassOrder, WithoutImagesADifferentOrderIsNoted) {
   test::TempDir dir;
   save_two_orders(dir.path(), small(false));
   for (const std::string name : {"att", "rev"}) {
-    const Dataset loaded = test::load(dir.path(), {.semantics = name});
+    const Dataset loaded = load_dataset(dir.path(), {.semantics = name});
     ASSERT_EQ(loaded.notes.size(), 1u);
     EXPECT_TRUE(test::contains(loaded.notes[0], "in the order of " + name + "_splits.mat"));
   }
@@ -165,7 +161,7 @@ TEST(ClassOrder, ASplitOfOtherClassesIsRefused) {
   Dataset data = small(false);
   test::save_xlsa17(data, dir.path());
   save_two_orders(same.path(), data);
-  EXPECT_EQ(test::load(dir.path(), {.split = same / "rev_splits.mat"}).split.trainval, data.split.trainval);
+  EXPECT_EQ(load_dataset(dir.path(), {.split = same / "rev_splits.mat"}).split.trainval, data.split.trainval);
   data.class_names[2] = "unicorn";
   test::save_xlsa17(data, other.path());
   EXPECT_TRUE(test::contains(test::refusal(dir.path(), {.split = other / "att_splits.mat"}),
@@ -175,7 +171,7 @@ TEST(ClassOrder, ASplitOfOtherClassesIsRefused) {
 TEST(ClassOrder, LabelsOfCubAreThoseOfItsImages) {
   const auto folder = test::shared_data("CUB");
   if (!folder) GTEST_SKIP() << test::kNoSharedData;
-  Dataset cub = test::load(*folder, {.read_features = false});
+  Dataset cub = load_dataset(*folder, {.read_features = false});
   EXPECT_TRUE(cub.notes.empty());
   ASSERT_EQ(cub.image_files.size(), cub.samples());
   std::swap(cub.class_names[0], cub.class_names[1]);  // the check sees real image names

@@ -60,8 +60,7 @@ TEST(Split, ValidationIsRebuiltFromClassesWhereTheFileHasNone) {
 
 TEST(Split, MadeSplitsAreDisjointSeededAndComplete) {
   const auto labels = balanced_labels(20, 10);
-  SplitOptions options;
-  options.seed = 5;
+  SplitOptions options{.seed = 5};
   const ClassSplit made = make_class_split(labels, 20, options);
   EXPECT_EQ(made.unseen_classes.size(), 4u);
   EXPECT_EQ(made.val_classes.size(), 3u);
@@ -78,19 +77,12 @@ TEST(Split, MadeSplitsAreDisjointSeededAndComplete) {
 
 TEST(Split, ImpossibleSplitsAreRefused) {
   const auto labels = balanced_labels(4, 2);
-  SplitOptions options;
-  options.unseen = 3;
-  EXPECT_THROW(make_class_split(labels, 4, options), Error);
-  options.unseen = 1;
-  options.validation = 3;
-  EXPECT_THROW(make_class_split(labels, 4, options), Error);
+  EXPECT_THROW(make_class_split(labels, 4, {.unseen = 3}), Error);
+  EXPECT_THROW(make_class_split(labels, 4, {.unseen = 1, .validation = 3}), Error);
 }
 
 TEST(Split, ASingleSampleOfAClassStaysInTraining) {
-  const std::vector<std::int32_t> labels{0, 1, 2, 3, 4};
-  SplitOptions options;
-  options.test_seen = 0.9;
-  EXPECT_TRUE(make_class_split(labels, 5, options).test_seen.empty());
+  EXPECT_TRUE(make_class_split({0, 1, 2, 3, 4}, 5, {.test_seen = 0.9}).test_seen.empty());
 }
 
 }  // namespace parsnets

@@ -36,7 +36,7 @@ Matrix<float> doubled(const Matrix<float>& features) {
 }
 
 Dataset load_xlsa17(const fs::path& folder, const std::string& features, bool values = true) {
-  return test::load(folder, {.features = features, .read_features = values});
+  return load_dataset(folder, {.features = features, .read_features = values});
 }
 
 void expect_refusal(const fs::path& folder, const std::string& features, const std::string& part) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "expect.hpp"
+#include "parsnets/progress.hpp"
 #include "paths.hpp"
 
 namespace parsnets::test {
@@ -74,6 +76,32 @@ std::ptrdiff_t first_difference(std::span<const T> a, std::span<const T> b) {
       return static_cast<std::ptrdiff_t>(i);
   return -1;
 }
+
+/// What a reader tells. Cancels at the event after so many.
+struct ProgressRecorder final : ProgressObserver {
+  explicit ProgressRecorder(std::size_t events = SIZE_MAX) : cancel_after(events) {}
+  bool on_progress(const ProgressEvent& event) override {
+    done.push_back(event.done);
+    stage = event.stage;
+    unit = event.unit;
+    total = event.total;
+    return done.size() <= cancel_after;
+  }
+  /// Everything that a file of so many megabytes makes it tell, in order.
+  void expect_load(const std::string& what, std::uint64_t megabytes) const {
+    EXPECT_EQ(stage, "load " + what);
+    EXPECT_EQ(unit, "MB");
+    EXPECT_EQ(total, megabytes);
+    EXPECT_EQ(done.front(), 0u);
+    EXPECT_EQ(done.back(), megabytes);
+    EXPECT_TRUE(std::ranges::is_sorted(done));
+  }
+
+  std::size_t cancel_after;
+  std::vector<std::uint64_t> done;
+  std::string stage, unit;
+  std::uint64_t total = 0;
+};
 
 /// While it lives, allocating more than `bytes` beyond what is in use fails with bad_alloc. Sanitizers reserve the
 /// address space for themselves, so there it does nothing.

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "base/file.hpp"
 #include "images/backbone.hpp"

@@ -79,11 +79,7 @@ class ExtractionTest : public testing::Test {
   std::string message_of(const std::string& out, ErrorCode code) {
     return error_message([&] { extract(out); }, code);
   }
-  Dataset loaded(const std::string& out) {
-    LoadOptions load;
-    load.require_split = false;
-    return load_dataset(dir_ / out, load);
-  }
+  Dataset loaded(const std::string& out) { return load_dataset(dir_ / out, {.require_split = false}); }
   std::map<std::string, std::string> files(const std::string& out) {
     std::map<std::string, std::string> contents;
     for (const auto& entry : fs::directory_iterator(dir_ / out))
@@ -94,6 +90,36 @@ class ExtractionTest : public testing::Test {
   TempDir dir_;
   ExtractionOptions options_;
   BmpBackbone backbone_;
+};
+
+using namespace std::string_literals;
+
+std::vector<float> row(float value) { return std::vector<float>(12, value); }
+
+std::string sum(char digit) { return std::string(64, digit); }
+
+struct Messages final : ProgressObserver {
+  bool on_progress(const ProgressEvent&) override { return true; }
+  void on_message(std::string_view message) override { text += message; }
+  std::string text;
+};
+
+class PartialFeaturesTest : public testing::Test {
+ protected:
+  /// With the features of three photographs.
+  void write_three() {
+    PartialFeatures partial(out_, source_, nullptr);
+    partial.append("a", sum('a'), row(1));
+    partial.append("b", sum('b'), row(2));
+    partial.append("c", sum('c'), row(3));
+  }
+  void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
+    error_message(code, [&] { PartialFeatures(out_, source_, progress); });
+  }
+
+  TempDir dir_;
+  fs::path out_ = dir_ / "out", file_ = out_ / "extraction.partial";
+  FeatureSource source_ = source_of_bmp_backbone();
 };
 
 }  // namespace
@@ -262,13 +288,6 @@ TEST_F(ExtractionTest, AttributesInTheFolderAreUsed) {
   EXPECT_EQ(read_text_file(dir_ / "second/attributes.csv"), "class,x\nbear,1\ndeer,2\n");
 }
 
-TEST_F(ExtractionTest, AnExistingDataSetStays) {
-  extract("out");
-  const auto before = files("out");
-  message_of("out", ErrorCode::usage);
-  EXPECT_EQ(files("out"), before);
-}
-
 TEST_F(ExtractionTest, ImagesWithoutClasses) {
   fs::rename(dir_ / "photos", dir_ / "all");
   fs::rename(dir_ / "all/deer", dir_ / "photos");
@@ -310,40 +329,6 @@ TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
   options_.limits = {1'000'000, 100'000};
   EXPECT_EQ(extract("out").images, 9u);
 }
-
-namespace {
-
-using namespace std::string_literals;
-
-std::vector<float> row(float value) { return std::vector<float>(12, value); }
-
-std::string sum(char digit) { return std::string(64, digit); }
-
-struct Messages final : ProgressObserver {
-  bool on_progress(const ProgressEvent&) override { return true; }
-  void on_message(std::string_view message) override { text += message; }
-  std::string text;
-};
-
-class PartialFeaturesTest : public testing::Test {
- protected:
-  /// With the features of three photographs.
-  void write_three() {
-    PartialFeatures partial(out_, source_, nullptr);
-    partial.append("a", sum('a'), row(1));
-    partial.append("b", sum('b'), row(2));
-    partial.append("c", sum('c'), row(3));
-  }
-  void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
-    error_message([&] { PartialFeatures(out_, source_, progress); }, code);
-  }
-
-  TempDir dir_;
-  fs::path out_ = dir_ / "out", file_ = out_ / "extraction.partial";
-  FeatureSource source_ = source_of_bmp_backbone();
-};
-
-}  // namespace
 
 TEST_F(PartialFeaturesTest, ContinueWhereTheyEnded) {
   write_three();

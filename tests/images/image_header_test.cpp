@@ -49,6 +49,25 @@ std::vector<std::string> all_kinds() {
           bmp(640, 480),      bmp(640, -480), bmp(640, 480, 12),    bmp(640, 480, 124),      jpeg(640, 480, 0xc0)};
 }
 
+/// With another entry before the orientation.
+std::string exif(std::size_t orientation, bool little, std::size_t type = 3) {
+  const auto n = little ? little_endian : big_endian;
+  return (little ? "II" : "MM") + n(42, 2) + n(10, 4) + ".." + n(2, 2) + n(0x10f, 2) + n(2, 2) + n(4, 4) + "Cam\0"s +
+         n(0x112, 2) + n(type, 2) + n(1, 4) + n(orientation, 2) + n(0, 2) + n(0, 4);
+}
+std::string webp_with(const std::string& chunks) {
+  return webp(riff_chunk("VP8X", std::string(10, '\0')) + riff_chunk("VP8 ", "odd") + chunks);
+}
+/// With what JFIF and XMP put before it, and a scan behind it.
+std::string jpeg_with(const std::string& segments) {
+  return "\xff\xd8" + jpeg_segment(0xe0, "JFIF\0\1\1\0"s) + jpeg_segment(0xe1, "http://ns.adobe.com/xap/1.0/\0<x/>"s) +
+         segments + jpeg_segment(0xda, "\1\1\0\0\0\0"s) + "pixels\xff\xd9";
+}
+int orientation_of(const std::string& file) {
+  const auto bytes = bytes_of(file);
+  return exif_orientation(std::vector<std::byte>(bytes.begin(), bytes.end()));  // sanitizers see reads beyond it
+}
+
 }  // namespace
 
 TEST(ImageHeader, SizesOfEveryKind) {
@@ -92,14 +111,12 @@ TEST(ImageHeader, DamagedBytesNeverGiveASizeBeyondTheLimits) {
       for (unsigned flips = 1 + draw() % 6; flips > 0; --flips)
         damaged[draw() % damaged.size()] ^= static_cast<char>(1u << draw() % 8);
       const std::vector<std::byte> exact(bytes_of(damaged).begin(), bytes_of(damaged).end());
-      try {
+      is_refused([&] {
         const ImageHeader header = check_image(exact, limits, "photo");
         EXPECT_GE(header.width, 1u);
         EXPECT_GE(header.height, 1u);
         EXPECT_LE(header.width * header.height, limits.max_pixels);
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::bad_input);
-      }
+      });
     }
 }
 
@@ -153,29 +170,6 @@ TEST(ImageHeader, NamesAndMediaTypes) {
   EXPECT_STREQ(name_of(ImageFormat::webp), "WebP");
   EXPECT_STREQ(media_type(ImageFormat::jpeg), "image/jpeg");
 }
-
-namespace {
-
-/// With another entry before the orientation.
-std::string exif(std::size_t orientation, bool little, std::size_t type = 3) {
-  const auto n = little ? little_endian : big_endian;
-  return (little ? "II" : "MM") + n(42, 2) + n(10, 4) + ".." + n(2, 2) + n(0x10f, 2) + n(2, 2) + n(4, 4) + "Cam\0"s +
-         n(0x112, 2) + n(type, 2) + n(1, 4) + n(orientation, 2) + n(0, 2) + n(0, 4);
-}
-std::string webp_with(const std::string& chunks) {
-  return webp(riff_chunk("VP8X", std::string(10, '\0')) + riff_chunk("VP8 ", "odd") + chunks);
-}
-/// With what JFIF and XMP put before it, and a scan behind it.
-std::string jpeg_with(const std::string& segments) {
-  return "\xff\xd8" + jpeg_segment(0xe0, "JFIF\0\1\1\0"s) + jpeg_segment(0xe1, "http://ns.adobe.com/xap/1.0/\0<x/>"s) +
-         segments + jpeg_segment(0xda, "\1\1\0\0\0\0"s) + "pixels\xff\xd9";
-}
-int orientation_of(const std::string& file) {
-  const auto bytes = bytes_of(file);
-  return exif_orientation(std::vector<std::byte>(bytes.begin(), bytes.end()));  // sanitizers see reads beyond it
-}
-
-}  // namespace
 
 TEST(ExifOrientation, EveryValueInBothByteOrders) {
   for (const bool little : {true, false})

@@ -15,13 +15,14 @@ import shutil
 import struct
 import sys
 import zlib
+from pathlib import Path
 
 import h5py
 import numpy as np
 import scipy.io
 import scipy.sparse
 
-OUT = sys.argv[1]
+OUT = Path(sys.argv[1])
 CLASSES = ["ant", "bee", "cat", "dog", "elk", "fox"]
 ATTRIBUTES = ["legs", "fur", "horns", "wings"]
 PER_CLASS, D = 5, 3
@@ -37,34 +38,26 @@ TRAINVAL = np.setdiff1d(np.flatnonzero(LABELS < 4) + 1, TEST_SEEN)
 MANIFEST = []
 
 
-def path(folder, name):
-    return os.path.join(OUT, folder, name)
-
-
 def put(folder, name, data):
-    with open(path(folder, name), "wb") as f:
-        f.write(data if isinstance(data, bytes) else data.encode())
+    (OUT / folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
-def get(folder, name):
-    with open(path(folder, name), "rb") as f:
-        return f.read()
+def written(write, *args, **options):
+    buffer = io.BytesIO()
+    write(buffer, *args, **options)
+    return buffer.getvalue()
 
 
 def npy(array, allow_pickle=False):
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=allow_pickle)
-    return buffer.getvalue()
+    return written(np.save, array, allow_pickle=allow_pickle)
 
 
 def npy_raw(header, values):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values
 
 
-def npz(members):
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **members)
-    return buffer.getvalue()
+def npz(**members):
+    return written(np.savez_compressed, **members)
 
 
 def column(values):
@@ -78,9 +71,8 @@ def cell(names):
 
 
 def mat(variables):
-    buffer = io.BytesIO()
-    scipy.io.savemat(buffer, variables, do_compression=True)
-    return b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:]  # without the date
+    data = written(scipy.io.savemat, variables, do_compression=True)
+    return b"MATLAB 5.0 MAT-file".ljust(116) + data[116:]  # without the date
 
 
 def changed(variables, changes):
@@ -88,23 +80,17 @@ def changed(variables, changes):
     return {k: v for k, v in {**variables, **changes}.items() if v is not None}
 
 
-def features_variables(**changes):
+def features_mat(**changes):
     variables = {"features": FEATURES.T, "labels": column(LABELS + 1),
                  "image_files": cell([f"{i}.jpg" for i in range(N)])}
-    return changed(variables, changes)
+    return mat(changed(variables, changes))
 
 
-def splits_variables(**changes):
-    variables = {
-        "att": TABLE.T,
-        "allclasses_names": cell(CLASSES),
-        "trainval_loc": column(TRAINVAL),
-        "test_seen_loc": column(TEST_SEEN),
-        "test_unseen_loc": column(UNSEEN),
-        "train_loc": column(TRAINVAL[TRAINVAL <= 15]),
-        "val_loc": column(TRAINVAL[TRAINVAL > 15]),
-    }
-    return changed(variables, changes)
+def splits_mat(**changes):
+    variables = {"att": TABLE.T, "allclasses_names": cell(CLASSES), "trainval_loc": column(TRAINVAL),
+                 "test_seen_loc": column(TEST_SEEN), "test_unseen_loc": column(UNSEEN),
+                 "train_loc": column(TRAINVAL[TRAINVAL <= 15]), "val_loc": column(TRAINVAL[TRAINVAL > 15])}
+    return mat(changed(variables, changes))
 
 
 def hdf5(build):
@@ -120,22 +106,20 @@ def h5_array(f, name, data, kind=b"double", **how):
     f.create_dataset(name, data=data, **how).attrs["MATLAB_class"] = np.bytes_(kind)
 
 
-def h5_features(f, **skip):
-    if "features" not in skip:
+def h5_features(f, features=True, labels=True):
+    if features:
         h5_array(f, "features", FEATURES, b"single")
-    if "labels" not in skip:
+    if labels:
         h5_array(f, "labels", column(LABELS + 1).T)
 
 
-def h5_unwritten(f, name, shape, kind=b"single"):
-    dataset = f.create_dataset(name, shape=shape, dtype="f4", chunks=tuple(min(s, 1024) for s in shape))
-    dataset.attrs["MATLAB_class"] = np.bytes_(kind)
+def h5_unwritten(f, name, shape):
+    h5_array(f, name, None, b"single", shape=shape, dtype="f4", chunks=tuple(min(s, 1024) for s in shape))
 
 
 def table_text(rows=None, header=None):
-    lines = [",".join(header or ["class"] + ATTRIBUTES)]
-    lines += [",".join(str(v) for v in row) for row in (rows if rows is not None else table_rows())]
-    return "\n".join(lines) + "\n"
+    lines = [header or ["class"] + ATTRIBUTES, *(table_rows() if rows is None else rows)]
+    return "".join(",".join(map(str, line)) + "\n" for line in lines)
 
 
 def table_rows():
@@ -150,9 +134,9 @@ def case(name, base, mention, args=(), target=None, skip_if_root=False):
     """Starts a case from a base folder ('plain', 'xlsa17' or None) for the damage to follow."""
     assert all(name != entry["name"] for entry in MANIFEST), name
     if base is None:
-        os.mkdir(os.path.join(OUT, name))
+        os.mkdir(OUT / name)
     elif base:
-        shutil.copytree(os.path.join(OUT, "valid_" + base), os.path.join(OUT, name))
+        shutil.copytree(OUT / f"valid_{base}", OUT / name)
     MANIFEST.append({"name": name, "args": list(args), "path": target or name, "must_mention": list(mention),
                      "skip_if_root": skip_if_root})
 
@@ -162,22 +146,21 @@ def damage(base, file, remove=None):
     def bad(name, data, *mention):
         case(name, base, (file, *mention))
         if remove:
-            os.remove(path(name, remove))
+            os.remove(OUT / name / remove)
         put(name, file, data)
     return bad
 
 
 def bases():
-    os.mkdir(os.path.join(OUT, "valid_plain"))
-    put("valid_plain", "features.npy", npy(FEATURES))
-    put("valid_plain", "labels.npy", npy(LABELS))
-    put("valid_plain", "attributes.csv", table_text())
-    put("valid_plain", "split.json", split_text())
-    os.mkdir(os.path.join(OUT, "valid_xlsa17"))
-    put("valid_xlsa17", "res101.mat", mat(features_variables()))
-    put("valid_xlsa17", "att_splits.mat", mat(splits_variables()))
-    shutil.copytree(os.path.join(OUT, "valid_xlsa17"), os.path.join(OUT, "valid_hdf5"))
-    put("valid_hdf5", "res101.mat", hdf5(h5_features))
+    for name, files in {
+        "valid_plain": {"features.npy": npy(FEATURES), "labels.npy": npy(LABELS), "attributes.csv": table_text(),
+                        "split.json": split_text()},
+        "valid_xlsa17": {"res101.mat": features_mat(), "att_splits.mat": splits_mat()},
+        "valid_hdf5": {"res101.mat": hdf5(h5_features), "att_splits.mat": splits_mat()},
+    }.items():
+        os.mkdir(OUT / name)
+        for file, data in files.items():
+            put(name, file, data)
 
 
 def folder_cases():
@@ -188,27 +171,27 @@ def folder_cases():
     case("two_plain_features", "plain", ["features.npy", "features.csv"])
     put("two_plain_features", "features.csv", "1,2,3\n" * N)
     case("two_mat_features", "xlsa17", ["res101", "googlenet", "--features"])
-    put("two_mat_features", "googlenet.mat", mat(features_variables()))
+    put("two_mat_features", "googlenet.mat", features_mat())
     case("unknown_features_name", "xlsa17", ["nosuch", "res101"], args=["--features", "nosuch"])
     case("unknown_semantics_name", "xlsa17", ["nosuch_splits.mat", "att"], args=["--semantics", "nosuch"])
     for name, file in (("labels_missing", "labels.npy"), ("attributes_missing", "attributes.csv")):
         case(name, "plain", [name, file])
-        os.remove(path(name, file))
+        os.remove(OUT / name / file)
     case("splits_file_missing", "xlsa17", ["att_splits.mat"])
-    os.remove(path("splits_file_missing", "att_splits.mat"))
+    os.remove(OUT / "splits_file_missing/att_splits.mat")
     for file in ("features.npy", "labels.npy", "attributes.csv", "split.json"):
         damage("plain", file)("empty_" + file.replace(".", "_"), b"", "empty")
     damage("xlsa17", "res101.mat")("empty_mat", b"", "empty")
     for file in ("features.npy", "attributes.csv"):
         name = "directory_named_" + file.replace(".", "_")
         case(name, "plain", [file, "directory"])
-        os.remove(path(name, file))
-        os.mkdir(path(name, file))
+        os.remove(OUT / name / file)
+        os.mkdir(OUT / name / file)
     case("fifo_named_features_npy", "plain", ["features.npy", "regular file"])
-    os.remove(path("fifo_named_features_npy", "features.npy"))
-    os.mkfifo(path("fifo_named_features_npy", "features.npy"))
+    os.remove(OUT / "fifo_named_features_npy/features.npy")
+    os.mkfifo(OUT / "fifo_named_features_npy/features.npy")
     case("unreadable_features", "plain", ["features.npy", "ermission"], skip_if_root=True)
-    os.chmod(path("unreadable_features", "features.npy"), 0)
+    os.chmod(OUT / "unreadable_features/features.npy", 0)
 
 
 def npy_cases():
@@ -216,7 +199,7 @@ def npy_cases():
     bad = damage("plain", "features.npy")
     bad("npy_truncated", good[:-7], "truncated")
     bad("npy_garbage", bytes(range(256)), "numpy array")
-    bad("npy_is_a_zip", npz({"features": FEATURES}), "npz")
+    bad("npy_is_a_zip", npz(features=FEATURES), "npz")
     bad("npy_object_array", npy(FEATURES.astype(object), allow_pickle=True), "pickle")
     bad("npy_strings_as_features", npy(FEATURES.astype(str)), "numbers")
     bad("npy_3d_features", npy(FEATURES.reshape(N, D, 1)), "3-D")
@@ -226,11 +209,11 @@ def npy_cases():
 
 
 def npz_cases():
-    good = npz({"features": FEATURES})
+    good = npz(features=FEATURES)
     bad = damage("plain", "features.npz", remove="features.npy")
     bad("npz_truncated", good[:-30], "zip")
     bad("npz_garbage", b"PK\x03\x04" + bytes(200), "zip")
-    bad("npz_missing_member", npz({"a": FEATURES, "b": FEATURES}), "features", "'a'", "'b'")
+    bad("npz_missing_member", npz(a=FEATURES, b=FEATURES), "features", "'a'", "'b'")
 
     # Declares 100 GB in a zip64 field of the directory; a few hundred bytes are there.
     huge = 100 * 10**9
@@ -319,11 +302,11 @@ def split_cases():
 
 
 def mat_cases():
-    good = get("valid_xlsa17", "res101.mat")
+    good = features_mat()
     bad = damage("xlsa17", "res101.mat")
 
     def variables(name, *mention, **changes):
-        bad(name, mat(features_variables(**changes)), *mention)
+        bad(name, features_mat(**changes), *mention)
 
     bad("mat_truncated", good[: len(good) // 2])
     bad("mat_garbage", bytes(range(256)) * 4, "MATLAB")
@@ -351,29 +334,26 @@ def hdf5_cases():
     bad("hdf5_header_without_data", good[:512], "7.3")
 
     def huge_features(f):
-        h5_features(f, features=None)
+        h5_features(f, features=False)
         h5_unwritten(f, "features", (N, 10**9))
 
     def huge_everything(f):
         h5_unwritten(f, "features", (10**9, 2048))
         h5_unwritten(f, "labels", (1, 10**9))
 
-    def no_labels(f):
-        h5_features(f, labels=None)
-
     def compound(f):
-        h5_features(f, features=None)
+        h5_features(f, features=False)
         h5_array(f, "features", np.zeros((N, D), dtype=[("real", "f4"), ("imag", "f4")]), b"single")
 
     bad("hdf5_huge_features_never_written", hdf5(huge_features), "features")
     bad("hdf5_huge_labels_never_written", hdf5(huge_everything), "labels")
-    bad("hdf5_labels_missing", hdf5(no_labels), "labels")
+    bad("hdf5_labels_missing", hdf5(lambda f: h5_features(f, labels=False)), "labels")
     bad("hdf5_complex_features", hdf5(compound), "features", "complex")
 
 
 def splits_file_cases():
     def bad(name, *mention, **changes):
-        damage("xlsa17", "att_splits.mat")(name, mat(splits_variables(**changes)), *mention)
+        damage("xlsa17", "att_splits.mat")(name, splits_mat(**changes), *mention)
 
     bad("splits_mixed_base", "test_unseen_loc", "0", "30", test_unseen_loc=column(np.append(UNSEEN, 0)))
     bad("splits_index_beyond_samples", "test_unseen_loc", "30", "31", test_unseen_loc=column(np.append(UNSEEN, N + 1)))
@@ -390,7 +370,7 @@ def splits_file_cases():
     bad("splits_att_infinite", "att", "finite", att=np.where(TABLE.T == TABLE.T[1, 2], np.inf, TABLE.T))
     bad("splits_att_a_cell", "att", "cell", att=cell(["a"] * 6).T)
     bad("splits_names_are_numbers", "allclasses_names", allclasses_names=column(range(6)))
-    data = get("valid_xlsa17", "att_splits.mat")
+    data = splits_mat()
     damage("xlsa17", "att_splits.mat")("splits_truncated", data[: len(data) * 2 // 3])
 
 
@@ -400,9 +380,7 @@ def main():
                  hdf5_cases, splits_file_cases):
         make()
     for file, content in (("manifest.json", MANIFEST), ("valid.json", ["valid_plain", "valid_xlsa17", "valid_hdf5"])):
-        with open(os.path.join(OUT, file), "w") as f:
-            json.dump(content, f, indent=1)
-            f.write("\n")
+        put("", file, json.dumps(content, indent=1) + "\n")
     print(f"{len(MANIFEST)} bad inputs in {OUT}")
 
 

@@ -8,12 +8,12 @@ Lines of the manifests, tab-separated:
   refuse  FILE VARIABLE KIND WORD -    -      reading must fail with a message that has WORD in it
 Exit code 77: a module is missing.
 """
-import os
 import shutil
 import struct
 import sys
 import warnings
 import zlib
+from pathlib import Path
 
 try:
     import h5py
@@ -37,21 +37,19 @@ class Manifest:
         dump = f"dump{len(self.lines)}"
         for suffix, dtype in (("f32", "<f4"), ("f64", "<f8")):
             with np.errstate(over="ignore"):
-                np.asarray(value).T.astype(dtype).tofile(os.path.join(self.folder, f"{dump}.{suffix}"))
+                np.asarray(value).T.astype(dtype).tofile(self.folder / f"{dump}.{suffix}")
         self.lines.append(["numbers", file, variable, kind, *value.shape, dump])
 
     def strings(self, file, variable, kind, shape, values):
         dump = f"dump{len(self.lines)}"
-        with open(os.path.join(self.folder, dump + ".txt"), "wb") as out:
-            out.write(b"".join(v.encode() + b"\0" for v in values))
+        (self.folder / f"{dump}.txt").write_bytes(b"".join(v.encode() + b"\0" for v in values))
         self.lines.append(["strings", file, variable, kind, *shape, dump])
 
     def refuse(self, file, variable, kind, word):
         self.lines.append(["refuse", file, variable, kind, word, "-", "-"])
 
     def save(self):
-        with open(os.path.join(self.folder, "manifest.tsv"), "w") as out:
-            out.writelines("\t".join(map(str, line)) + "\n" for line in self.lines)
+        (self.folder / "manifest.tsv").write_text("".join("\t".join(map(str, line)) + "\n" for line in self.lines))
 
 
 def arrays(rng):
@@ -92,20 +90,13 @@ def kind_of(array):
 def make_scipy(folder, manifest, rng):
     for compressed in (True, False):
         file = f"scipy_{'compressed' if compressed else 'plain'}.mat"
-        path = os.path.join(folder, file)
         written = dict(arrays(rng))
-        content = dict(written)
-        content["names"] = cell(NAMES)
-        content["lines"] = np.array(["one", "three", "fi"])
-        content["word"] = "albatross"
-        content["no_names"] = np.empty((0, 1), object)
-        content["complex_values"] = np.array([[1 + 2j]])
-        content["sparse_values"] = scipy.sparse.csc_matrix(np.eye(3))
-        content["structure"] = {"a": 1.0, "b": "x"}
-        content["cube"] = np.zeros((2, 3, 4))
-        content["mixed"] = cell(["a", np.eye(2)])
-        scipy.io.savemat(path, content, do_compression=compressed)
-        back = scipy.io.loadmat(path)
+        others = {"names": cell(NAMES), "lines": np.array(["one", "three", "fi"]), "word": "albatross",
+                  "no_names": np.empty((0, 1), object), "complex_values": np.array([[1 + 2j]]),
+                  "sparse_values": scipy.sparse.csc_matrix(np.eye(3)), "structure": {"a": 1.0, "b": "x"},
+                  "cube": np.zeros((2, 3, 4)), "mixed": cell(["a", np.eye(2)])}
+        scipy.io.savemat(folder / file, {**written, **others}, do_compression=compressed)
+        back = scipy.io.loadmat(folder / file)
         for name, array in written.items():
             manifest.numbers(file, name, kind_of(array), back[name])
         manifest.strings(file, "names", "cell", back["names"].shape,
@@ -173,10 +164,8 @@ def make_level5(folder, manifest, rng):
                                out.text("Ünï", "utf8", "utf8"), out.text("鳥ab", "utf16", wide),
                                out.text("鳥abc", "utf32", wider), out.text("abcdefghi", "uint16", wide)), compressed)
             out.add(out.matrix(4, (2, 3), "grid", out.element(16, b"axbycz")), compressed)
-            path = os.path.join(folder, file)
-            with open(path, "wb") as f:
-                f.write(out.data)
-            back = scipy.io.loadmat(path, uint16_codec=wide)
+            (folder / file).write_bytes(out.data)
+            back = scipy.io.loadmat(folder / file, uint16_codec=wide)
             for name, kind in names:
                 manifest.numbers(file, name, kind, back[name])
             manifest.strings(file, "texts", "cell", (1, 6), ["".join(v) for v in back["texts"].ravel(order="F")])
@@ -193,7 +182,7 @@ def make_h5py(folder, manifest, rng):
     for matlab in (True, False):
         for layout, options in layouts.items():
             file = f"h5py_{'matlab' if matlab else 'bare'}_{layout}.mat"
-            path = os.path.join(folder, file)
+            path = folder / file
             written = {k: v for k, v in arrays(rng) if matlab or v.size}
             written["big_endian"] = (rng.standard_normal((20, 3000)) * 1e3).astype(">f8")
             written["big_short"] = rng.integers(-3000, 3000, (4, 4)).astype(">i2")
@@ -265,18 +254,15 @@ def make_h5py(folder, manifest, rng):
 
 def make_matlab(folder, manifest):
     """The files that MATLAB itself wrote and scipy keeps for its own tests."""
-    source = os.path.join(os.path.dirname(scipy.io.matlab.__file__), "tests", "data")
-    for file in sorted(os.listdir(source)) if os.path.isdir(source) else []:
-        path = os.path.join(source, file)
-        with open(path, "rb") as f:
-            head = f.read(128)
-        if file.endswith(".mat") and h5py.is_hdf5(path):
+    for path in sorted((Path(scipy.io.matlab.__file__).parent / "tests/data").glob("*.mat")):
+        file = path.name
+        if h5py.is_hdf5(path):
             shutil.copy(path, folder)
             with h5py.File(path, "r") as f:
                 for name, d in f.items():
                     manifest.numbers(file, name, d.attrs["MATLAB_class"].decode(), d[()].T)
             continue
-        if not file.endswith(".mat") or head[126:128] not in (b"IM", b"MI"):
+        if path.read_bytes()[126:128] not in (b"IM", b"MI"):
             continue
         try:
             with warnings.catch_warnings():
@@ -308,7 +294,7 @@ def make_matlab(folder, manifest):
 
 def main():
     warnings.simplefilter("error")
-    _, folder = sys.argv[1:]
+    folder = Path(sys.argv[2])
     rng = np.random.default_rng(7)
     manifest = Manifest(folder)
     make_scipy(folder, manifest, rng)

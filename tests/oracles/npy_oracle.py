@@ -10,9 +10,10 @@
   npy_oracle.py check DIR      reads files the library wrote and compares them with <case>.f32 / .i32 / .txt
 """
 import io
-import os
 import sys
 import zipfile
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -34,18 +35,14 @@ def samples(dtype, shape, rng):
     return flat.astype(dtype).reshape(shape)
 
 
-def expected(folder, case, array):
-    with np.errstate(over="ignore"):
-        array.astype("=f4").tofile(os.path.join(folder, case + ".f32"))
-        array.astype("=f8").tofile(os.path.join(folder, case + ".f64"))
-
-
 def write(folder):
     rng = np.random.default_rng(7)
     lines = []
 
     def note(case, file, member, array):
-        expected(folder, case, array if array.flags.c_contiguous else np.ascontiguousarray(array))
+        with np.errstate(over="ignore"):
+            for ending in ("f4", "f8"):
+                array.astype("=" + ending, order="C").tofile(folder / f"{case}.f{8 * int(ending[1])}")
         rows, cols = (array.shape + (1,))[:2]
         lines.append(f"{case} {file} {member} {rows} {cols}")
 
@@ -56,7 +53,7 @@ def write(folder):
                 for version in ((1, 0), (2, 0), (3, 0)):
                     array = np.asarray(samples(order + kind, (37, 11), rng), order=layout)
                     case = f"{'le' if order == '<' else 'be'}_{kind}_{layout}_{version[0]}"
-                    with open(os.path.join(folder, case + ".npy"), "wb") as f:
+                    with open(folder / f"{case}.npy", "wb") as f:
                         np.lib.format.write_array(f, array, version=version)
                     note(case, case + ".npy", "-", array)
     for case, array in [
@@ -67,7 +64,7 @@ def write(folder):
         ("wide_f", np.asarray(samples("<i2", (300, 4000), rng), order="F")),  # several panels
         ("large_c", samples(">f4", (700, 1000), rng)),  # several pieces
     ]:
-        np.save(os.path.join(folder, case + ".npy"), array)
+        np.save(folder / f"{case}.npy", array)
         note(case, case + ".npy", "-", array)
 
     arrays = {
@@ -77,8 +74,8 @@ def write(folder):
         "bytes": samples("|u1", (5, 70_000), rng),
         "grün": samples("<f4", (7, 3), rng),
     }
-    np.savez(os.path.join(folder, "stored.npz"), **arrays)
-    np.savez_compressed(os.path.join(folder, "deflated.npz"), **arrays)
+    np.savez(folder / "stored.npz", **arrays)
+    np.savez_compressed(folder / "deflated.npz", **arrays)
 
     def write_zip64(file, method):
         with zipfile.ZipFile(file, "w", method) as z:
@@ -86,31 +83,16 @@ def write(folder):
                 with z.open(member + ".npy", "w", force_zip64=True) as f:
                     np.lib.format.write_array(f, array)
 
-    write_zip64(os.path.join(folder, "zip64_stored.npz"), zipfile.ZIP_STORED)
-    write_zip64(os.path.join(folder, "zip64_deflated.npz"), zipfile.ZIP_DEFLATED)
+    write_zip64(folder / "zip64_stored.npz", zipfile.ZIP_STORED)
+    write_zip64(folder / "zip64_deflated.npz", zipfile.ZIP_DEFLATED)
 
     # Written to a stream that cannot seek: sizes and checksum follow the data.
-    class Pipe(io.RawIOBase):
-        def __init__(self, path):
-            self.file = open(path, "wb")
-
-        def writable(self):
-            return True
-
-        def write(self, data):
-            return self.file.write(data)
-
-        def close(self):
-            self.file.close()
-            super().close()
-
-    with Pipe(os.path.join(folder, "streamed.npz")) as pipe:
-        write_zip64(pipe, zipfile.ZIP_DEFLATED)
+    with open(folder / "streamed.npz", "wb") as file:
+        write_zip64(SimpleNamespace(write=file.write, flush=file.flush), zipfile.ZIP_DEFLATED)
     for archive in ("stored", "deflated", "zip64_stored", "zip64_deflated", "streamed"):
         for member, array in arrays.items():
             note(f"{archive}_{member}", archive + ".npz", member, array)
-    with open(os.path.join(folder, "cases.txt"), "w", encoding="utf-8") as f:
-        f.write("\n".join(lines) + "\n")
+    (folder / "cases.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 NAMES = ["ant", "zebra finch", "ä", "日本語", "", "a𝔘z", "long " * 20]
@@ -123,10 +105,9 @@ def text(folder):
         ("bytes", np.array([n.encode() for n in NAMES])),
         ("column", np.array(NAMES).reshape(-1, 1)),
     ]:
-        np.save(os.path.join(folder, case + ".npy"), array)
-        np.savez_compressed(os.path.join(folder, case + ".npz"), names=array)
-        with open(os.path.join(folder, case + ".txt"), "w", encoding="utf-8", newline="") as f:
-            f.write("".join(str(n if isinstance(n, str) else n.decode()) + "\n" for n in array.ravel().tolist()))
+        np.save(folder / f"{case}.npy", array)
+        np.savez_compressed(folder / f"{case}.npz", names=array)
+        (folder / f"{case}.txt").write_text("".join(name + "\n" for name in NAMES), encoding="utf-8")
 
 
 def csv(folder):
@@ -145,15 +126,13 @@ def csv(folder):
     width = 7
     spellings += ["1"] * (-len(spellings) % width)
     rows = [spellings[i:i + width] for i in range(0, len(spellings), width)]
-    with open(os.path.join(folder, "numbers.csv"), "w", newline="") as f:
-        f.write("\n".join(",".join(row) for row in rows))
+    (folder / "numbers.csv").write_text("\n".join(",".join(row) for row in rows))
     with np.errstate(over="ignore"):
         missing = ("", "na")
         values = np.array([float("nan" if s.strip().lower() in missing else s) for s in spellings]).astype(np.float32)
     assert not np.isinf(values).any()
-    values.tofile(os.path.join(folder, "numbers.f32"))
-    with open(os.path.join(folder, "shape.txt"), "w") as f:
-        f.write(f"{len(rows)} {width}\n")
+    values.tofile(folder / "numbers.f32")
+    (folder / "shape.txt").write_text(f"{len(rows)} {width}\n")
 
 
 def check(folder):
@@ -161,32 +140,25 @@ def check(folder):
         if not condition:
             sys.exit("npy_oracle.py check: " + what)
 
-    def same(array, case, dtype):
-        raw = np.fromfile(os.path.join(folder, case + ".f32"), np.float32).reshape(array.shape)
-        require(array.dtype == np.dtype(dtype), f"{case}: dtype {array.dtype}")
-        with np.errstate(over="ignore"):
-            require(array.tobytes() == raw.astype(dtype).tobytes() or np.array_equal(array, raw.astype(dtype), True),
-                    f"{case}: values differ")
-
-    same(np.load(os.path.join(folder, "single.npy")), "values", "<f4")
-    whole = np.fromfile(os.path.join(folder, "labels.i32"), np.int32)
-    require(np.array_equal(np.load(os.path.join(folder, "labels.npy")), whole), "labels.npy")
+    single = np.load(folder / "single.npy")
+    require(single.dtype == np.dtype("<f4"), f"single.npy: dtype {single.dtype}")
+    values = np.fromfile(folder / "values.f32", np.float32).reshape(single.shape)
+    require(np.array_equal(single, values, True), "single.npy: values differ")
+    whole = np.fromfile(folder / "labels.i32", np.int32)
+    require(np.array_equal(np.load(folder / "labels.npy"), whole), "labels.npy")
     # numpy's own bytes for the same array
     buffer = io.BytesIO()
-    np.save(buffer, np.load(os.path.join(folder, "single.npy")))
-    with open(os.path.join(folder, "single.npy"), "rb") as f:
-        require(f.read() == buffer.getvalue(), "single.npy is not what numpy.save writes")
-    with open(os.path.join(folder, "numbers.csv")) as f:
+    np.save(buffer, single)
+    require((folder / "single.npy").read_bytes() == buffer.getvalue(), "single.npy is not what numpy.save writes")
+    with open(folder / "numbers.csv") as f:
         read = [np.array([float(v) for v in line.split(",")]).astype(np.float32) for line in f]
-    raw = np.fromfile(os.path.join(folder, "csv.f32"), np.float32)
+    raw = np.fromfile(folder / "csv.f32", np.float32)
     require(np.array_equal(np.concatenate(read), raw, True), "numbers.csv: values differ")
 
 
 def main():
-    command, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
-    if command == "probe":
-        return
-    {"write": write, "text": text, "csv": csv, "check": check}[command](folder)
+    if sys.argv[1] != "probe":
+        {"write": write, "text": text, "csv": csv, "check": check}[sys.argv[1]](Path(sys.argv[2]))
 
 
 main()

@@ -1,7 +1,5 @@
-% What Octave makes of MATLAB files; modes and manifests as in mat_oracle.py.
-%   octave-cli -qf octave_mat.m make DIR | check DIR
-% Octave writes and reads v6 (v5, not compressed) and v7 (v5, compressed); it has no v7.3 writer, and reads from the
-% v7.3 files only what carries no references.
+% What Octave makes of MATLAB files, with a manifest as in mat_oracle.py: octave-cli -qf octave_mat.m make DIR
+% Octave writes v6 (v5, not compressed) and v7 (v5, compressed).
 1;
 
 function dump_numbers(out, folder, file, name, value, count)

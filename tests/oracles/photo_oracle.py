@@ -107,12 +107,8 @@ def network_input(pixels, fit):
     else:  # as torchvision's Resize and CenterCrop, with 256 of 224; the input is not square
         height, width = pixels.shape[:2]
         wide, high = round(WIDTH * 256 / 224), round(HEIGHT * 256 / 224)
-        factor = max(wide / width, high / height)
-        if wide / width >= high / height:
-            size = wide, int(height * wide / width)
-        else:
-            size = int(width * high / height), high
-        assert factor * width >= size[0] - 1e-9
+        by_width = wide / width >= high / height
+        size = (wide, int(height * wide / width)) if by_width else (int(width * high / height), high)
         large = scaled(pixels, *size)
         left, top = int(round((size[0] - WIDTH) / 2)), int(round((size[1] - HEIGHT) / 2))
         seen = large[top:top + HEIGHT, left:left + WIDTH]
