@@ -202,6 +202,15 @@ const char* name_at(const std::vector<std::string>& names, std::size_t index, co
 const char* optional_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index,
                              const char* what);
 
+/// Sets `*name` to what `find` returns. `what`: the name of the argument `handle`.
+template <class Handle, class Find>
+parsnets_status named(const Handle* handle, const char* what, const char** name, Find&& find) noexcept {
+  return guarded([&] {
+    require({{handle, what}, {name, "name"}});
+    *name = find();
+  });
+}
+
 /// Throws bad_input unless the text is UTF-8: it could not be stored.
 void check_utf8(const char* text, const std::string& what);
 

@@ -180,12 +180,9 @@ parsnets_status parsnets_bootstrap_intervals(const parsnets_outcomes* outcomes,
     check_struct_size(intervals->size, "parsnets_intervals");
     ThreadPool pool(checked_threads(threads));
     const auto found = bootstrap_intervals(outcomes_from(outcomes, "outcomes"), pool, options_from(options));
-    parsnets_intervals known{};
-    known.zsl = interval_of(found.zsl);
-    known.u = interval_of(found.u);
-    known.s = interval_of(found.s);
-    known.h = interval_of(found.h);
-    write_struct(intervals, known, "parsnets_intervals");
+    write_struct(intervals,
+                 {0, interval_of(found.zsl), interval_of(found.u), interval_of(found.s), interval_of(found.h)},
+                 "parsnets_intervals");
   });
 }
 

