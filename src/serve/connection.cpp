@@ -104,7 +104,6 @@ std::string Connection::read_head(std::size_t most, const std::function<void()>&
 void Connection::replay(std::string head) {
   replayed_ = std::move(head);
   replayed_taken_ = 0;
-  bytes_read_ = 0;
 }
 
 ssize_t Connection::read(char* data, std::size_t size) {
@@ -119,7 +118,6 @@ ssize_t Connection::read(char* data, std::size_t size) {
   const std::size_t count = std::min(size, received_.size() - taken_);
   std::memcpy(data, received_.data() + taken_, count);
   taken_ += count;
-  bytes_read_ += count;
   return static_cast<ssize_t>(count);
 }
 

@@ -20,8 +20,7 @@
 enum { CLASSES = 10, ATTRIBUTES = 39 }; /* of the data set */
 
 struct watcher {
-  unsigned calls;
-  unsigned stop_after; /* 0: never */
+  unsigned calls, stop_after;
 };
 
 static int watch(const parsnets_progress *progress, void *user) {
@@ -35,7 +34,7 @@ static int watch(const parsnets_progress *progress, void *user) {
 static parsnets_model *train_ridge(const parsnets_dataset *dataset) {
   parsnets_options *options = NULL;
   parsnets_model *model = NULL;
-  struct watcher watcher = {0, 0}, impatient = {0, 1};
+  struct watcher watcher = {0, 1};
   const char *json = NULL;
   OK(parsnets_options_create(&options));
   OK(parsnets_options_set(options, "method", "ridge"));
@@ -44,11 +43,8 @@ static parsnets_model *train_ridge(const parsnets_dataset *dataset) {
   CHECK(strstr(json, "\"method\":\"ridge\"") != NULL && strstr(json, "\"lambda\":2.5") != NULL);
   CHECK(parsnets_options_set(options, "lambda", "a lot") == PARSNETS_USAGE);
   CHECK(strstr(parsnets_last_error(), "lambda") != NULL && strstr(parsnets_last_error(), "a lot") != NULL);
-  OK(parsnets_train(dataset, options, 2, watch, &watcher, &model));
-  CHECK(watcher.calls > 0);
-  parsnets_model_free(model);
-  CHECK(parsnets_train(dataset, options, 2, watch, &impatient, &model) == PARSNETS_CANCELLED);
-  CHECK(model == NULL && impatient.calls == 1);
+  CHECK(parsnets_train(dataset, options, 2, watch, &watcher, &model) == PARSNETS_CANCELLED);
+  CHECK(model == NULL && watcher.calls == 1);
   OK(parsnets_train(dataset, options, 1, NULL, NULL, &model));
   parsnets_options_free(options);
   return model;

@@ -289,9 +289,13 @@ TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
   SmallArrays small;
   const auto data = small.handle();
   parsnets_model* model = nullptr;
-  const auto impossible = handle_with({{"method", "scln"}, {"networks", "4"}, {"active", "5"}, {"encoding", "24"}});
-  EXPECT_TRUE(
-      fails(parsnets_train(data.get(), impossible.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE, "active"));
+  const auto train = [&](const Options& options) {
+    return parsnets_train(data.get(), handle_with(options).get(), 1, nullptr, nullptr, &model);
+  };
+  EXPECT_TRUE(fails(train({{"method", "scln"}, {"networks", "4"}, {"active", "5"}, {"encoding", "24"}}), PARSNETS_USAGE,
+                    "active"));
+  EXPECT_TRUE(fails(train({{"c", "0.5"}}), PARSNETS_USAGE, "does not have 'c'"));
+  EXPECT_EQ(model, nullptr);
   small.arrays.test = nullptr;
   const auto untested = small.handle();
   auto figures = sized<parsnets_evaluation>();

@@ -110,8 +110,6 @@ TEST(HttpServer, EveryResponseHasSecurityHeaders) {
 TEST(HttpServer, PathsAndMethodsThatThereAreNotAreErrors) {
   TestServer server;
   EXPECT_EQ(server.ask(server.get("/nothing")).error_code(), "not_found");
-  for (const char* target : {"/things//name", "/things/a/b/name", "/things/../name/x", "//", "/../../etc/passwd"})
-    EXPECT_EQ(server.ask(server.get(target)).status, 404) << target;
   const auto wrong = server.ask(request_text(server.port(), "DELETE", "/echo"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
@@ -234,6 +232,8 @@ TEST(HttpServer, OneAddressTakesHalfOfTheConnections) {
   for (int i = 0; i < 20; ++i) slow("127.0.0.1");
   EXPECT_EQ(server.ask(server.get("/")).status, 503);
   for (int i = 0; i < 20; ++i) slow("127.0.0.9");
+  EXPECT_EQ(ask(server.port(), server.get("/"), "127.0.0.5").status, 503) << "all are taken";
+  EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"connections\"} 2"), std::string::npos);
   server.leave.release(40);
   for (auto& client : clients) EXPECT_EQ(client.receive().status, 200);
 }
@@ -246,40 +246,6 @@ TEST(HttpServer, AReaderThatDoesNotReadIsLeft) {
   int status = 503;
   while (status == 503 || status == 0) status = server.ask(server.get("/")).status;
   EXPECT_EQ(status, 200);
-}
-
-TEST(HttpServer, ConnectionsBeyondTheLimitAreToldSo) {
-  TestServer server({.connections = 2, .drain = 1h});
-  RawClient first(server.port()), second(server.port());
-  for (RawClient* client : {&first, &second}) {
-    client->send(server.get("/slow"));
-    server.entered.acquire();
-  }
-  auto refused = server.ask(server.get("/"));
-  EXPECT_EQ(refused.status, 503);
-  EXPECT_EQ(refused.headers["retry-after"], "1");
-  server.leave.release(2);
-  EXPECT_EQ(first.receive().body, "done");
-  EXPECT_EQ(second.receive().body, "done");
-  EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"connections\"} 1"), std::string::npos);
-}
-
-TEST(HttpServer, AConnectionThatWaitsForNoRequestMakesRoom) {
-  TestServer server({.connections = 2, .idle = 1h, .drain = 1h});
-  RawClient busy(server.port()), idle(server.port());
-  for (RawClient* client : {&idle, &busy}) {
-    client->send(server.get("/"));
-    client->receive();
-  }
-  busy.send(server.get("/slow"));
-  server.entered.acquire();
-  // A connection counts as busy until its thread waits again, which may be after its response has come.
-  int status = 503;
-  for (int i = 0; i < 10000 && status == 503; ++i) status = server.ask(server.get("/")).status;
-  EXPECT_EQ(status, 200);
-  EXPECT_TRUE(idle.closed());
-  server.leave.release();
-  EXPECT_EQ(busy.receive().body, "done");
 }
 
 #ifndef PARSNETS_SANITIZED
@@ -357,21 +323,6 @@ TEST(HttpServer, StoppingFinishesWhatRuns) {
   EXPECT_EQ(running.receive().body, "done");
   stopped.get();
   EXPECT_FALSE(RawClient(server.port()).connected());
-}
-
-TEST(HttpServer, StoppingDropsUnfinishedHeads) {
-  TestServer server({.head = 30s});
-  RawClient running(server.port()), head(server.port());
-  running.send(server.get("/slow"));
-  server.entered.acquire();
-  head.send("GET / HT");
-  while (server.metrics.text().find("parsnets_connections 2\n") == std::string::npos) {  // until both are taken up
-  }
-  auto stopped = std::async(std::launch::async, [&] { server.server.stop(); });
-  EXPECT_EQ(head.receive().status, 0) << "its time was waited for";
-  server.leave.release();
-  EXPECT_EQ(running.receive().body, "done");
-  stopped.get();
 }
 
 TEST(HttpServer, APortThatIsTakenIsAUsageError) {

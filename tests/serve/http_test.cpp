@@ -52,7 +52,8 @@ TEST(RouteFinder, AStarStandsForOneSegment) {
   const FoundRoute found = find_route(routes, "GET", "/a/1%2f/b/x");
   ASSERT_EQ(found.route, &routes[2]);
   EXPECT_EQ(found.captured, (std::vector<std::string>{"1%2f", "x"}));
-  for (const char* path : {"/a//b/x", "/a/1/b/", "/a/1/b", "/a/1/b/x/", "/a/1/2/b/x", "/A/1/b/x", "", "//", "/both/"}) {
+  for (const char* path : {"/a//b/x", "/a/1/b/", "/a/1/b", "/a/1/b/x/", "/a/1/2/b/x", "/A/1/b/x", "", "//", "/both/",
+                           "/a/../b/x/y", "/../../etc/passwd"}) {
     const FoundRoute none = find_route(routes, "GET", path);
     EXPECT_EQ(none.route, nullptr) << path;
     EXPECT_EQ(none.allowed, "") << path;
