@@ -41,7 +41,6 @@ template <class T>
 class Matrix {
  public:
   Matrix() = default;
-  Matrix(const Matrix&) = delete;
   Matrix& operator=(const Matrix&) = delete;
   Matrix(Matrix&&) noexcept = default;             ///< the other may only be assigned to or destroyed
   Matrix& operator=(Matrix&&) noexcept = default;  ///< likewise
@@ -75,14 +74,7 @@ class Matrix {
     return m;
   }
   /// A second owner of the same values, which nobody may change from then on.
-  Matrix share() const {
-    Matrix m;
-    m.storage_ = storage_;
-    m.rows_ = rows_;
-    m.cols_ = cols_;
-    m.mapped_ = mapped_;
-    return m;
-  }
+  Matrix share() const { return *this; }
   bool is_mapped() const { return mapped_; }  ///< whether the values are those of a mapped file
 
   T* data() { return storage_.get(); }                                           ///< the first value
@@ -101,6 +93,7 @@ class Matrix {
   MatrixView<const T> view() const { return {data(), rows_, cols_}; }  ///< valid as long as the storage
 
  private:
+  Matrix(const Matrix&) = default;
   static T* allocate(std::size_t rows, std::size_t cols) {
     if (cols != 0 && rows > std::numeric_limits<std::size_t>::max() / sizeof(T) / cols) throw std::bad_alloc();
     return static_cast<T*>(::operator new (rows* cols * sizeof(T), std::align_val_t{64}));

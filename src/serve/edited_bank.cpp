@@ -59,15 +59,10 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
       return kept_.front().second;
     }
   }
-  std::shared_ptr<const ServedBank> made;
-  if (edit.add.empty()) {
-    Model model = shared_copy(original_->model);
-    model.remove_classes(edit.remove);
-    PreparedClasses prepared = model.prepare_classes(pool);
-    made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
-  } else {
-    const auto before = after({{}, edit.remove}, pool);  // kept, too: while a class is edited, the others stay
-    Model model = shared_copy(before->model);
+  const bool adds = !edit.add.empty();
+  const auto before = adds ? after({{}, edit.remove}, pool) : original_;  // kept: while one is edited, the others stay
+  Model model = shared_copy(before->model);
+  if (adds) {
     std::vector<std::string> names;
     Matrix<float> values(edit.add.size(), model.attributes());
     for (const auto& added : edit.add) {
@@ -75,9 +70,11 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
       names.push_back(added.name);
     }
     model.add_classes(names, values.view());
-    PreparedClasses prepared = model.prepare_added_classes(*before->prepared, pool);
-    made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
+  } else {
+    model.remove_classes(edit.remove);
   }
+  auto prepared = adds ? model.prepare_added_classes(*before->prepared, pool) : model.prepare_classes(pool);
+  const auto made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
   std::lock_guard lock(mutex_);
   kept_.emplace_front(key, made);
   if (kept_.size() > kKept) kept_.pop_back();
