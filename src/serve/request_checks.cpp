@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/text.hpp"
 #include "serve/http.hpp"
 
 namespace parsnets {
@@ -155,12 +156,6 @@ bool is_visible(std::string_view text, bool blanks) {
       text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 void parse_request_line(std::string_view line, RequestHead& head) {
   const auto first = line.find(' '), last = line.rfind(' ');
   if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
@@ -213,10 +208,10 @@ std::pair<std::string, std::string> parse_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
     throw HttpError(400, "every header must have the form 'Name: value'");
-  return {lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))};
+  return {lower_case(line.substr(0, colon)), std::string(trim(line.substr(colon + 1)))};
 }
 
-std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
+std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }
 
 const std::string* RequestHead::find(std::string_view name) const {
   for (const auto& [key, value] : headers)
