@@ -1,4 +1,3 @@
-
 #include "serve/connection.hpp"
 
 #include <fmt/format.h>

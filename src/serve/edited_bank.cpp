@@ -1,4 +1,3 @@
-
 #include "serve/edited_bank.hpp"
 
 #include <fmt/format.h>
@@ -166,10 +165,6 @@ void BankNames::name_attributes(AddedClass& added, const std::string& field) con
                       {field + ".attributes", fmt::format("all {} attributes, or like", values.size()),
                        fmt::format("no '{}'", attributes_[a])});
   added.attributes = std::move(values);
-}
-
-bool DeviceBanks::possible() const {
-  return model_.direction == Direction::forward && model_.targets == Targets::classes;
 }
 
 std::string DeviceBanks::saved(const BankEdit& edit, Precision precision, ThreadPool& pool) const {

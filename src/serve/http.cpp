@@ -1,4 +1,3 @@
-
 #include "serve/http.hpp"
 
 #include <fmt/format.h>
@@ -94,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& 
   std::vector<std::pair<std::string, std::string>> headers(std::begin(kSecurityHeaders), std::end(kSecurityHeaders));
   headers.emplace_back("Content-Security-Policy", page ? kPagePolicy : kDataPolicy);
   headers.emplace_back("Cache-Control", page ? "no-cache" : "no-store");
-  for (const auto& header : response.headers) headers.push_back(header);
+  headers.insert(headers.end(), response.headers.begin(), response.headers.end());
   return headers;
 }
 

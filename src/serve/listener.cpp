@@ -1,4 +1,3 @@
-
 #include "serve/listener.hpp"
 
 #include <arpa/inet.h>
@@ -64,8 +63,6 @@ Listener::Listener(const std::string& host, int port, bool allow_remote) {
   port_ = std::stoi(service);
   address_ = bound.ss_family == AF_INET6 ? fmt::format("[{}]", name) : name;
 }
-
-Listener::~Listener() { close(); }
 
 void Listener::close() {
   if (socket_ >= 0) ::close(socket_);

@@ -1,4 +1,3 @@
-
 #include "serve/request_checks.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-
 #include "serve/routes.hpp"
 
 #include <fmt/format.h>

@@ -16,8 +16,6 @@ WorkerThreads::WorkerThreads(std::size_t most, std::size_t most_of_address, std:
   partial_.reserve(most_ + 1);
 }
 
-WorkerThreads::~WorkerThreads() { stop(); }
-
 bool WorkerThreads::take(int socket, std::string address) {
   {
     std::lock_guard lock(mutex_);
@@ -80,8 +78,9 @@ bool WorkerThreads::wait_for_request(OpenConnection& open, Connection& connectio
 std::string WorkerThreads::read_head(OpenConnection& open, Connection& connection, std::size_t most) {
   bool listed = false;
   const auto unlist = [&] {
+    if (!listed) return;
     std::lock_guard lock(mutex_);
-    open.replaced = listed && std::erase(partial_, &open) == 0;
+    open.replaced = std::erase(partial_, &open) == 0;
   };
   try {
     std::string head = connection.read_head(most, [&] {

@@ -58,17 +58,6 @@ TEST(EditedBank, KeepsTheLatestEdits) {
   EXPECT_EQ(&*banks.after({}, pool), &banks.original());
 }
 
-TEST(EditedBank, EditsThatDoNotFitAreRefused) {
-  ThreadPool pool(1);
-  const EditedBanks banks(rejecting_model("classes closed", pool), pool);
-  const Model& model = banks.original().model;
-  const std::vector<float> values(model.attributes(), 1.0f);
-  EXPECT_THROW(banks.after({{}, {"no such class"}}, pool), Error);
-  EXPECT_THROW(banks.after({{{model.classes.names[0], values}}, {}}, pool), Error);
-  EXPECT_THROW(banks.after({{{"a", values}, {"a", values}}, {}}, pool), Error);
-  EXPECT_THROW(banks.after({{}, model.classes.names}, pool), Error);
-}
-
 namespace {
 
 /// Three classes of two attributes.
