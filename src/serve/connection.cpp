@@ -22,6 +22,19 @@ int milliseconds_until(Clock::time_point time) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
 }
 
+constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
+
+/// cpp-httplib does not tell its handlers which connection they serve.
+thread_local Exchange* current = nullptr;
+
+void fill(httplib::Response& to, HttpResponse from, bool page) {
+  to.status = from.status;
+  for (const auto& [name, value] : headers_of(from, page)) to.set_header(name, value);
+  to.set_header("Content-Type", from.type);
+  to.body = std::move(from.body);
+  current->status = from.status;
+}
+
 }  // namespace
 
 bool Connection::wait_for_request(std::chrono::milliseconds most) {
@@ -153,23 +166,6 @@ void Connection::close_gently(std::size_t most, std::chrono::milliseconds longes
     if (!receive()) break;
   }
 }
-
-namespace {
-
-constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
-
-/// cpp-httplib does not tell its handlers which connection they serve.
-thread_local Exchange* current = nullptr;
-
-void fill(httplib::Response& to, HttpResponse from, bool page) {
-  to.status = from.status;
-  for (const auto& [name, value] : headers_of(from, page)) to.set_header(name, value);
-  to.set_header("Content-Type", from.type);
-  to.body = std::move(from.body);
-  current->status = from.status;
-}
-
-}  // namespace
 
 Exchanger::Exchanger(ExchangeLimits limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {
   set_payload_max_length(limits_.body_bytes);

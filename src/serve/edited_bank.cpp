@@ -30,6 +30,16 @@ std::string key_of(const BankEdit& edit) {
   return key;
 }
 
+constexpr std::size_t kMostCompared = 10'000;  // names among which the nearest one is looked for
+
+[[noreturn]] void unknown_name(const std::string& field, const char* expected, const std::string& name,
+                               const std::vector<std::string>& names) {
+  const std::string shown = "'" + name.substr(0, 64) + "'";
+  const std::string meant = names.size() > kMostCompared ? "" : did_you_mean(name, names);
+  throw HttpError(400, fmt::format("{}: expected {}, found {}{}", field, expected, shown, meant),
+                  {field, expected, shown});
+}
+
 }  // namespace
 
 ServedBank::ServedBank(Model with_classes, PreparedClasses classes)
@@ -79,20 +89,6 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
   if (kept_.size() > kKept) kept_.pop_back();
   return made;
 }
-
-namespace {
-
-constexpr std::size_t kMostCompared = 10'000;  // names among which the nearest one is looked for
-
-[[noreturn]] void unknown_name(const std::string& field, const char* expected, const std::string& name,
-                               const std::vector<std::string>& names) {
-  const std::string shown = "'" + name.substr(0, 64) + "'";
-  const std::string meant = names.size() > kMostCompared ? "" : did_you_mean(name, names);
-  throw HttpError(400, fmt::format("{}: expected {}, found {}{}", field, expected, shown, meant),
-                  {field, expected, shown});
-}
-
-}  // namespace
 
 BankNames::BankNames(const Model& model) : model_(model) {
   for (std::size_t a = 0; a < model.attributes(); ++a)

@@ -29,6 +29,48 @@ std::string name_of(std::string_view host) {
   return lower_case(port ? host.substr(0, colon) : host);
 }
 
+constexpr std::size_t kMostTarget = 8000;  // bytes; the library below refuses request lines of more than 8,192
+constexpr std::size_t kMostLine = 8000;
+constexpr std::size_t kMostHeaders = 100;
+
+bool is_visible(std::string_view text, bool blanks) {
+  return std::ranges::all_of(
+      text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
+}
+
+void parse_request_line(std::string_view line, RequestHead& head) {
+  const auto first = line.find(' '), last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
+    throw HttpError(400, "the request line must be 'METHOD TARGET HTTP/1.1'");
+  const std::string_view target = line.substr(first + 1, last - first - 1), version = line.substr(last + 1);
+  if (!version.starts_with("HTTP/")) throw HttpError(400, "the request line must end in HTTP/1.1");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") throw HttpError(505, "only HTTP/1.1 and HTTP/1.0 are supported");
+  if (target.size() > kMostTarget)
+    throw HttpError(414, fmt::format("the request target has more than {} bytes", kMostTarget));
+  if (!target.starts_with('/') || !is_visible(target, false))
+    throw HttpError(400, "the request target must be a path that begins with '/'");
+  head.method = line.substr(0, first);
+  head.target = target;
+  head.http_1_0 = version == "HTTP/1.0";
+}
+
+void read_length(RequestHead& head) {
+  std::size_t lengths = 0;
+  for (const auto& [name, value] : head.headers) {
+    if (name == "content-length") {
+      std::uint64_t length = 0;
+      const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), length);
+      if (++lengths > 1 || value.empty() || failed != std::errc() || end != value.data() + value.size() ||
+          !std::isdigit(static_cast<unsigned char>(value[0])))
+        throw HttpError(400, "Content-Length must be a single number");
+      head.length = length;
+    } else if (name == "transfer-encoding") {
+      // Chunks have no bound before they are read, and readers disagree on where they end.
+      throw HttpError(411, "Transfer-Encoding is not supported; send Content-Length");
+    }
+  }
+}
+
 }  // namespace
 
 std::map<std::string, std::string> checked_query(const std::multimap<std::string, std::string>& query,
@@ -143,52 +185,6 @@ std::size_t RateLimiter::clients() const {
   std::lock_guard lock(mutex_);
   return buckets_.size();
 }
-
-namespace {
-
-constexpr std::size_t kMostTarget = 8000;  // bytes; the library below refuses request lines of more than 8,192
-constexpr std::size_t kMostLine = 8000;
-constexpr std::size_t kMostHeaders = 100;
-
-bool is_visible(std::string_view text, bool blanks) {
-  return std::ranges::all_of(
-      text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
-}
-
-void parse_request_line(std::string_view line, RequestHead& head) {
-  const auto first = line.find(' '), last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
-    throw HttpError(400, "the request line must be 'METHOD TARGET HTTP/1.1'");
-  const std::string_view target = line.substr(first + 1, last - first - 1), version = line.substr(last + 1);
-  if (!version.starts_with("HTTP/")) throw HttpError(400, "the request line must end in HTTP/1.1");
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") throw HttpError(505, "only HTTP/1.1 and HTTP/1.0 are supported");
-  if (target.size() > kMostTarget)
-    throw HttpError(414, fmt::format("the request target has more than {} bytes", kMostTarget));
-  if (!target.starts_with('/') || !is_visible(target, false))
-    throw HttpError(400, "the request target must be a path that begins with '/'");
-  head.method = line.substr(0, first);
-  head.target = target;
-  head.http_1_0 = version == "HTTP/1.0";
-}
-
-void read_length(RequestHead& head) {
-  std::size_t lengths = 0;
-  for (const auto& [name, value] : head.headers) {
-    if (name == "content-length") {
-      std::uint64_t length = 0;
-      const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), length);
-      if (++lengths > 1 || value.empty() || failed != std::errc() || end != value.data() + value.size() ||
-          !std::isdigit(static_cast<unsigned char>(value[0])))
-        throw HttpError(400, "Content-Length must be a single number");
-      head.length = length;
-    } else if (name == "transfer-encoding") {
-      // Chunks have no bound before they are read, and readers disagree on where they end.
-      throw HttpError(411, "Transfer-Encoding is not supported; send Content-Length");
-    }
-  }
-}
-
-}  // namespace
 
 std::string lower_case(std::string_view text) {
   std::string out(text);

@@ -53,6 +53,31 @@ parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_datase
   return figures;
 }
 
+parsnets_outcomes view_of(const Outcomes& o) {
+  auto out = sized<parsnets_outcomes>();
+  out.unseen_labels = o.unseen_labels.data();
+  out.seen_labels = o.seen_labels.data();
+  out.zsl = o.zsl.data();
+  out.unseen = o.unseen.data();
+  out.seen = o.seen.data();
+  out.unseen_samples = o.unseen_labels.size();
+  out.seen_samples = o.seen_labels.size();
+  out.runs = o.runs;
+  return out;
+}
+
+void expect_same(const parsnets_interval& found, const BootstrapInterval& expected) {
+  EXPECT_EQ(found.estimate, expected.estimate);
+  EXPECT_EQ(found.low, expected.low);
+  EXPECT_EQ(found.high, expected.high);
+}
+
+void expect_same(const parsnets_difference& found, const PairedDifference& expected) {
+  expect_same(found.difference, expected.difference);
+  EXPECT_EQ(found.p, expected.p);
+  EXPECT_EQ(found.exact, expected.exact ? 1 : 0);
+}
+
 }  // namespace
 
 TEST(CApiTraining, GivesTheBytesOfTheCommandLine) {
@@ -337,35 +362,6 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
                                       nullptr, c - 1),
             PARSNETS_BAD_INPUT);
 }
-
-namespace {
-
-parsnets_outcomes view_of(const Outcomes& o) {
-  auto out = sized<parsnets_outcomes>();
-  out.unseen_labels = o.unseen_labels.data();
-  out.seen_labels = o.seen_labels.data();
-  out.zsl = o.zsl.data();
-  out.unseen = o.unseen.data();
-  out.seen = o.seen.data();
-  out.unseen_samples = o.unseen_labels.size();
-  out.seen_samples = o.seen_labels.size();
-  out.runs = o.runs;
-  return out;
-}
-
-void expect_same(const parsnets_interval& found, const BootstrapInterval& expected) {
-  EXPECT_EQ(found.estimate, expected.estimate);
-  EXPECT_EQ(found.low, expected.low);
-  EXPECT_EQ(found.high, expected.high);
-}
-
-void expect_same(const parsnets_difference& found, const PairedDifference& expected) {
-  expect_same(found.difference, expected.difference);
-  EXPECT_EQ(found.p, expected.p);
-  EXPECT_EQ(found.exact, expected.exact ? 1 : 0);
-}
-
-}  // namespace
 
 TEST(CApiUncertainty, GivesTheIntervalsAndComparisonsOfTheLibrary) {
   const auto a = random_outcomes(1, 9, 7, 0.6, 0.3, 2), b = random_outcomes(2, 9, 7, 0.5, 0.3);

@@ -13,6 +13,15 @@ std::string value_of(const std::vector<std::pair<std::string, std::string>>& hea
   return found;
 }
 
+std::vector<Route> some_routes() {
+  const auto nothing = [](const HttpRequest&) { return HttpResponse{}; };
+  return {{"GET", "/", nothing},
+          {"GET", "/a/sheet", nothing},
+          {"GET", "/a/*/b/*", nothing},
+          {"POST", "/both", nothing},
+          {"GET", "/both", nothing}};
+}
+
 }  // namespace
 
 TEST(ResponseText, OnlyThePageMayLoadItsOwnParts) {
@@ -33,19 +42,6 @@ TEST(ResponseText, AClosingTextIsAWholeResponse) {
   EXPECT_TRUE(text.ends_with("\r\n\r\nbody"));
   EXPECT_EQ(head + "body", text) << "a HEAD request learns the length";
 }
-
-namespace {
-
-std::vector<Route> some_routes() {
-  const auto nothing = [](const HttpRequest&) { return HttpResponse{}; };
-  return {{"GET", "/", nothing},
-          {"GET", "/a/sheet", nothing},
-          {"GET", "/a/*/b/*", nothing},
-          {"POST", "/both", nothing},
-          {"GET", "/both", nothing}};
-}
-
-}  // namespace
 
 TEST(RouteFinder, AStarStandsForOneSegment) {
   const auto routes = some_routes();

@@ -39,6 +39,21 @@ struct Checked {
   std::string said;  ///< the latest error
 };
 
+int allowed(RateLimiter& limiter, const std::string& client, Clock::time_point now, int asked) {
+  int count = 0;
+  for (int i = 0; i < asked; ++i) count += limiter.allows(client, now);
+  return count;
+}
+
+int status_of(const std::string& text) {
+  try {
+    parse_request_head(text);
+    return 200;
+  } catch (const HttpError& e) {
+    return e.status();
+  }
+}
+
 }  // namespace
 
 TEST(RequestChecks, TheRouteIsKnownAlsoOfARequestThatIsRefused) {
@@ -130,16 +145,6 @@ TEST(RequestChecks, BodiesThatWillNotBeReadAreRefusedByTheirHead) {
   EXPECT_EQ(checked.status("GET /open", "Host: a\r\nContent-Length: 1\r\n"), 400);
 }
 
-namespace {
-
-int allowed(RateLimiter& limiter, const std::string& client, Clock::time_point now, int asked) {
-  int count = 0;
-  for (int i = 0; i < asked; ++i) count += limiter.allows(client, now);
-  return count;
-}
-
-}  // namespace
-
 TEST(RateLimiter, GivesEachClientItsRate) {
   RateLimiter limiter(10);
   const auto start = Clock::time_point() + 1h;
@@ -163,19 +168,6 @@ TEST(RateLimiter, WithoutARateAllIsAllowed) {
   RateLimiter limiter(0);
   EXPECT_EQ(allowed(limiter, "a", {}, 10000), 10000);
 }
-
-namespace {
-
-int status_of(const std::string& text) {
-  try {
-    parse_request_head(text);
-    return 200;
-  } catch (const HttpError& e) {
-    return e.status();
-  }
-}
-
-}  // namespace
 
 TEST(RequestHead, ReadsLineHeadersAndLength) {
   const auto head = parse_request_head(

@@ -104,6 +104,19 @@ std::string schema_mismatch(const Json& value, const Json& schema, const Json& d
   return "";
 }
 
+/// Stays in run() until it is let go.
+class Waiting : public MeanColours {
+ public:
+  Waiting() : MeanColours(4) {}
+  std::string run(std::span<const float>, std::size_t, std::span<float> features) override {
+    std::ranges::fill(features, 1.0f);
+    entered.count_down();
+    leave.wait();
+    return "";
+  }
+  std::latch entered{1}, leave{1};
+};
+
 }  // namespace
 
 TEST(Routes, PredictionsAreThoseOfThePredictor) {
@@ -623,23 +636,6 @@ TEST(Turnstile, WhoseTurnDoesNotComeInTimeIsToldSo) {
   }
   turnstile.enter(Clock::now() + 1h);  // the place is free again, and was given to nobody
 }
-
-namespace {
-
-/// Stays in run() until it is let go.
-class Waiting : public MeanColours {
- public:
-  Waiting() : MeanColours(4) {}
-  std::string run(std::span<const float>, std::size_t, std::span<float> features) override {
-    std::ranges::fill(features, 1.0f);
-    entered.count_down();
-    leave.wait();
-    return "";
-  }
-  std::latch entered{1}, leave{1};
-};
-
-}  // namespace
 
 TEST(Photographs, LimitsAreCheckedBeforeAnythingIsDecoded) {
   const auto photographs = mean_colours(48);
