@@ -24,13 +24,7 @@ struct TestServer {
   std::counting_semaphore<> entered{0}, leave{0};
   HttpServer server;
 
-  explicit TestServer(HttpServerOptions options = {})
-      : server(
-            [&] {
-              options.port = 0;
-              return options;
-            }(),
-            routes(), metrics) {
+  explicit TestServer(HttpServerOptions options = {}) : server((options.port = 0, options), routes(), metrics) {
     server.start();
   }
   std::vector<Route> routes() {
