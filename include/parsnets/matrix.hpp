@@ -41,32 +41,23 @@ template <class T>
 class Matrix {
  public:
   Matrix() = default;
-  Matrix(const Matrix&) = delete;
   Matrix& operator=(const Matrix&) = delete;
   Matrix(Matrix&&) noexcept = default;             ///< the other may only be assigned to or destroyed
   Matrix& operator=(Matrix&&) noexcept = default;  ///< likewise
   /// `rows` x `cols` values, uninitialised: pages of memory are first used when they are written.
   Matrix(std::size_t rows, std::size_t cols)
-      : storage_(allocate(rows, cols), [](T* p) { ::operator delete (p, std::align_val_t{64}); }),
-        rows_(rows),
-        cols_(cols) {}
+      : Matrix({allocate(rows, cols), [](T* p) { ::operator delete (p, std::align_val_t{64}); }}, rows, cols, false) {}
   /// `rows` x `cols` values, all equal to `fill`.
   Matrix(std::size_t rows, std::size_t cols, T fill) : Matrix(rows, cols) {
     for (auto& v : values()) v = fill;
   }
   /// Takes over foreign storage of rows*cols values; `release` is called once with `data`.
   static Matrix adopt(T* data, std::size_t rows, std::size_t cols, std::function<void(T*)> release) {
-    Matrix m;
-    m.storage_ = std::shared_ptr<T>(data, std::move(release));
-    m.rows_ = rows;
-    m.cols_ = cols;
-    return m;
+    return {{data, std::move(release)}, rows, cols, false};
   }
   /// The same for values of a file that is mapped and never written to.
   static Matrix adopt_mapped(T* data, std::size_t rows, std::size_t cols, std::function<void(T*)> release) {
-    Matrix m = adopt(data, rows, cols, std::move(release));
-    m.mapped_ = true;
-    return m;
+    return {{data, std::move(release)}, rows, cols, true};
   }
   /// A copy with storage of its own.
   static Matrix copy_of(MatrixView<const T> source) {
@@ -75,14 +66,7 @@ class Matrix {
     return m;
   }
   /// A second owner of the same values, which nobody may change from then on.
-  Matrix share() const {
-    Matrix m;
-    m.storage_ = storage_;
-    m.rows_ = rows_;
-    m.cols_ = cols_;
-    m.mapped_ = mapped_;
-    return m;
-  }
+  Matrix share() const { return *this; }
   bool is_mapped() const { return mapped_; }  ///< whether the values are those of a mapped file
 
   T* data() { return storage_.get(); }                                           ///< the first value
@@ -101,6 +85,9 @@ class Matrix {
   MatrixView<const T> view() const { return {data(), rows_, cols_}; }  ///< valid as long as the storage
 
  private:
+  Matrix(const Matrix&) = default;
+  Matrix(std::shared_ptr<T> storage, std::size_t rows, std::size_t cols, bool mapped)
+      : storage_(std::move(storage)), rows_(rows), cols_(cols), mapped_(mapped) {}
   static T* allocate(std::size_t rows, std::size_t cols) {
     if (cols != 0 && rows > std::numeric_limits<std::size_t>::max() / sizeof(T) / cols) throw std::bad_alloc();
     return static_cast<T*>(::operator new (rows* cols * sizeof(T), std::align_val_t{64}));

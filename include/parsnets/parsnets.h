@@ -1,14 +1,15 @@
 /* ParsNets for C and for languages that call C. docs/c-abi.md is a short introduction.
  *
  * - Status: every function that can fail returns one of the PARSNETS_ codes below; parsnets_last_error() returns the
- *   message. NULL arguments give PARSNETS_USAGE unless the comment says "or NULL". On failure, new handles are NULL;
- *   other outputs may be partly written.
+ *   message. NULL arguments give PARSNETS_USAGE unless the comment says "or NULL"; `progress` may always be NULL. On
+ *   failure, new handles are NULL; other outputs may be partly written.
  * - Matrices are row-major and contiguous. `x` is samples x dimensions of float32, read in place and never modified.
  * - Text is UTF-8 and null-terminated. A returned `const char *` belongs to the handle and is valid until that handle
- * is changed or freed.
+ *   is changed or freed.
  * - Flags are int32_t: 0 is false, any other value true; outputs are 0 or 1. Arrays of flags are uint8_t.
  * - Structs start with `size`, which the caller sets to sizeof(the struct). New fields are only appended. With a struct
  *   of an older header, missing fields keep their defaults; with one of a newer header, unknown fields must be zero.
+ *   NULL in place of a struct of options means the defaults.
  * - Threads: any number of threads may use a `const` handle concurrently. Calls that change a handle need exclusive
  *   access. `threads` is the number of threads that a call may use, including the calling one: 0 means one per core, 1
  *   starts none. Results are bitwise independent of it.
@@ -93,7 +94,7 @@ typedef struct parsnets_load_options {
   { sizeof(parsnets_load_options), NULL, NULL, 1, 0, PARSNETS_MISSING_ATTRIBUTE_MEAN, NULL }
 
 /* Reads an xlsa17-style or plain folder (docs/data.md). A float32 features.npy stays mapped: replace the file, do not
- * modify it in place. `options` or NULL: the defaults. `progress` or NULL. */
+ * modify it in place. */
 PARSNETS_API parsnets_status parsnets_dataset_load(const char *folder, const parsnets_load_options *options,
                                                    parsnets_progress_function progress, void *user,
                                                    parsnets_dataset **dataset);
@@ -117,11 +118,9 @@ typedef struct parsnets_arrays {
 #define PARSNETS_ARRAYS_INIT \
   { sizeof(parsnets_arrays), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL }
 
-/* Creates a data set from arrays. Classes without training samples are unseen. Everything is copied except borrowed
- * features. */
+/* Classes without training samples are unseen. Everything is copied except borrowed features. */
 PARSNETS_API parsnets_status parsnets_dataset_from_arrays(const parsnets_arrays *arrays, parsnets_dataset **dataset);
-/* Frees a handle; `dataset` or NULL. */
-PARSNETS_API void parsnets_dataset_free(parsnets_dataset *dataset);
+PARSNETS_API void parsnets_dataset_free(parsnets_dataset *dataset); /* `dataset` or NULL */
 
 /* Sizes and arrays of a data set. */
 typedef struct parsnets_dataset_info {
@@ -161,8 +160,7 @@ PARSNETS_API parsnets_status parsnets_dataset_split(const parsnets_dataset *data
 
 /* Creates options with their defaults, all unset. */
 PARSNETS_API parsnets_status parsnets_options_create(parsnets_options **options);
-/* Frees a handle; `options` or NULL. */
-PARSNETS_API void parsnets_options_free(parsnets_options *options);
+PARSNETS_API void parsnets_options_free(parsnets_options *options); /* `options` or NULL */
 /* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". Presets and searches do not change an option
  * that was set. PARSNETS_USAGE for an unknown name or an invalid value; the options are then unchanged. */
 PARSNETS_API parsnets_status parsnets_options_set(parsnets_options *options, const char *name, const char *value);
@@ -170,14 +168,13 @@ PARSNETS_API parsnets_status parsnets_options_set(parsnets_options *options, con
 PARSNETS_API parsnets_status parsnets_options_reset(parsnets_options *options);
 /* {"method": "parsnets", ...}: the current value of every option. Valid until the next call with these options. */
 PARSNETS_API parsnets_status parsnets_options_json(parsnets_options *options, const char **json);
-/* [{"name", "help", "expected", "default", "choices", "set"}, ...], in the order of docs/options.md. Valid as
- * above. */
+/* [{"name", "help", "expected", "default", "choices"}, ...], in the order of docs/options.md. Valid as above. */
 PARSNETS_API parsnets_status parsnets_options_describe(parsnets_options *options, const char **json);
 
 /* ---- Models ---- */
 
 /* Trains on the training samples. The same data, options and seed give the model file of `parsnets train`, byte for
- * byte, if the folder is loaded with that seed. `progress` or NULL; cancelling gives PARSNETS_CANCELLED and no model.
+ * byte, if the folder is loaded with that seed. Cancelling gives PARSNETS_CANCELLED and no model.
  * The checkpoint of the options is removed at the end. */
 PARSNETS_API parsnets_status parsnets_train(const parsnets_dataset *dataset, const parsnets_options *options,
                                             uint32_t threads, parsnets_progress_function progress, void *user,
@@ -196,13 +193,11 @@ typedef struct parsnets_statistics_options {
 #define PARSNETS_STATISTICS_OPTIONS_INIT \
   { sizeof(parsnets_statistics_options), NULL, 4, 16 }
 
-/* Statistics of no samples yet. `class_names` has `classes` entries, unique and non-empty. `options` or NULL: the
- * defaults. */
+/* Statistics of no samples yet. `class_names` has `classes` entries, unique and non-empty. */
 PARSNETS_API parsnets_status parsnets_statistics_create(const char *const *class_names, size_t classes,
                                                         size_t dimensions, const parsnets_statistics_options *options,
                                                         parsnets_statistics **statistics);
-/* Adds samples, all or none. `labels`: class indices; `weights`: one per sample, finite and not negative, or NULL: 1
- * each. */
+/* Adds samples, all or none. `labels`: class indices; `weights`: one per sample, finite, not negative; or NULL: 1. */
 PARSNETS_API parsnets_status parsnets_statistics_add(parsnets_statistics *statistics, const float *x,
                                                      const int32_t *labels, const double *weights, size_t samples,
                                                      size_t dimensions, uint32_t threads);
@@ -217,11 +212,10 @@ PARSNETS_API parsnets_status parsnets_statistics_save(const parsnets_statistics 
 /* A copy of everything. */
 PARSNETS_API parsnets_status parsnets_statistics_clone(const parsnets_statistics *statistics,
                                                        parsnets_statistics **copy);
-/* Frees a handle; `statistics` or NULL. */
-PARSNETS_API void parsnets_statistics_free(parsnets_statistics *statistics);
+PARSNETS_API void parsnets_statistics_free(parsnets_statistics *statistics); /* `statistics` or NULL */
 
 /* Trains the closed form of class space. Of `classes`, only classes, attributes, semantics, class_names,
- * attribute_names and name are read. PARSNETS_USAGE for options that need samples. `progress` or NULL. */
+ * attribute_names and name are read. PARSNETS_USAGE for options that need samples. */
 PARSNETS_API parsnets_status parsnets_train_statistics(const parsnets_statistics *statistics,
                                                        const parsnets_arrays *classes, const parsnets_options *options,
                                                        uint32_t threads, parsnets_progress_function progress,
@@ -231,11 +225,9 @@ PARSNETS_API parsnets_status parsnets_train_statistics(const parsnets_statistics
 PARSNETS_API parsnets_status parsnets_model_load(const char *file, parsnets_model **model);
 /* Writes atomically. The bytes depend only on the model. */
 PARSNETS_API parsnets_status parsnets_model_save(const parsnets_model *model, const char *file);
-/* A copy with its own class bank and calibration. It is cheap, because the immutable weights are shared. Either may be
- * freed first. */
+/* A copy with its own class bank and calibration; cheap: the weights are shared. Either may be freed first. */
 PARSNETS_API parsnets_status parsnets_model_clone(const parsnets_model *model, parsnets_model **copy);
-/* Frees a handle; `model` or NULL. */
-PARSNETS_API void parsnets_model_free(parsnets_model *model);
+PARSNETS_API void parsnets_model_free(parsnets_model *model); /* `model` or NULL */
 
 /* Sizes, classes and training record of a model. */
 typedef struct parsnets_model_info {
@@ -301,8 +293,8 @@ typedef struct parsnets_adaptation {
 
 /* Moves places of classes by unlabelled samples. `movable`: the indices of `movable_count` classes that may move; NULL:
  * all unseen classes. At most `rounds` rounds; 0: the default. 40,000 samples or more are taken in batches of 20,000,
- * one after the other. `support` and `degrees`: C values each, or NULL: the
- * samples that a class was given, and the angle by which it moved; 0 for classes that did not. `classes` is C. */
+ * one after the other. `support` and `degrees`: C values each, or NULL: the samples that a class was given, and the
+ * angle by which it moved; 0 for classes that did not. `classes` is C. */
 PARSNETS_API parsnets_status parsnets_model_adapt(parsnets_model *model, const float *x, size_t samples,
                                                   size_t dimensions, const int32_t *movable, size_t movable_count,
                                                   uint32_t rounds, uint32_t threads, parsnets_adaptation *adaptation,
@@ -382,9 +374,8 @@ typedef struct parsnets_open_set_options {
 
 /* Chooses what tells unknown samples from those of the model's classes, and what prediction sets are made of.
  * `dataset`: the data set that the model was trained on (otherwise PARSNETS_BAD_INPUT); its options are fitted again
- * without held-out classes. Only these parts and the training record change; on failure, nothing does. `options` or
- * NULL: the defaults. `progress` or NULL. PARSNETS_USAGE for models that do not predict semantics or do not compare by
- * cosine. */
+ * without held-out classes. Only these parts and the training record change; on failure, nothing does. PARSNETS_USAGE
+ * for models that do not predict semantics or do not compare by cosine. */
 PARSNETS_API parsnets_status parsnets_model_calibrate_open_set(parsnets_model *model, const parsnets_dataset *dataset,
                                                                const parsnets_open_set_options *options,
                                                                uint32_t threads, parsnets_progress_function progress,
@@ -414,9 +405,8 @@ PARSNETS_API parsnets_status parsnets_predict_known(const parsnets_model *model,
                                                     float *known_scores, uint8_t *unknown);
 
 /* The classes that each sample may be of: the best one, and others so that its own is among them with probability
- * `coverage`, between 0 and 1 (docs/prediction-sets.md says when this holds). `members`: samples x C class
- * indices; in each row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples`
- * values. */
+ * `coverage`, between 0 and 1 (docs/prediction-sets.md says when this holds). `members`: samples x C class indices; in
+ * each row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples` values. */
 PARSNETS_API parsnets_status parsnets_predict_sets(const parsnets_model *model, const float *x, size_t samples,
                                                    size_t dimensions, double coverage, uint32_t threads,
                                                    int32_t *members, size_t *counts, size_t classes);
@@ -445,8 +435,7 @@ typedef struct parsnets_evaluation {
 } parsnets_evaluation;
 
 /* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
- * of unseen classes, if the model lacks one of those classes, or if it was trained on test samples. `progress` or NULL.
- */
+ * of unseen classes, if the model lacks one of those classes, or if it was trained on test samples. */
 PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
                                                uint32_t threads, parsnets_progress_function progress, void *user,
                                                parsnets_evaluation *evaluation);
@@ -485,7 +474,7 @@ typedef struct parsnets_evaluate_options {
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
   { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL }
 
-/* The same with options, or NULL: the defaults. */
+/* The same with options. */
 PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,
                                                             const parsnets_dataset *dataset, uint32_t threads,
                                                             parsnets_progress_function progress, void *user,
@@ -541,8 +530,8 @@ typedef struct parsnets_open_set_evaluation {
 } parsnets_open_set_evaluation;
 
 /* Evaluates the rejection of unknown samples on the test samples: some unseen classes are left out of the model, which
- * stays as it is, and inputs of no class are made. `options` or NULL: the defaults. `progress` or NULL. PARSNETS_USAGE
- * for models without rejection; PARSNETS_BAD_INPUT as parsnets_evaluate, and without known or unknown samples. */
+ * stays as it is, and inputs of no class are made. PARSNETS_USAGE for models without rejection; PARSNETS_BAD_INPUT as
+ * parsnets_evaluate, and without known or unknown samples. */
 PARSNETS_API parsnets_status parsnets_evaluate_open_set(const parsnets_model *model, const parsnets_dataset *dataset,
                                                         const parsnets_open_set_evaluation_options *options,
                                                         uint32_t threads, parsnets_progress_function progress,
@@ -581,7 +570,7 @@ typedef struct parsnets_intervals {
   parsnets_interval zsl;     /* mean over unseen classes, among them */
   parsnets_interval u, s, h; /* among all classes; 0 without seen samples */
 } parsnets_intervals;
-/* Bootstrap over classes and their samples. `options` or NULL. */
+/* Bootstrap over classes and their samples. */
 PARSNETS_API parsnets_status parsnets_bootstrap_intervals(const parsnets_outcomes *outcomes,
                                                           const parsnets_uncertainty_options *options, uint32_t threads,
                                                           parsnets_intervals *intervals);
@@ -600,7 +589,7 @@ typedef struct parsnets_comparison {
   parsnets_difference zsl;     /* mean over unseen classes, among them */
   parsnets_difference u, s, h; /* among all classes; 0 without seen samples */
 } parsnets_comparison;
-/* Paired bootstrap and randomisation test. `options` or NULL. PARSNETS_BAD_INPUT unless the labels are the same. */
+/* Paired bootstrap and randomisation test. PARSNETS_BAD_INPUT unless the labels are the same. */
 PARSNETS_API parsnets_status parsnets_compare_paired(const parsnets_outcomes *first, const parsnets_outcomes *second,
                                                      const parsnets_uncertainty_options *options, uint32_t threads,
                                                      parsnets_comparison *comparison);
@@ -634,8 +623,8 @@ typedef struct parsnets_export_result {
 } parsnets_export_result;
 
 /* Exports a model that predicts semantics (otherwise PARSNETS_USAGE). With `dataset`, the training data set, the loss
- * of accuracy is measured: PARSNETS_FAILURE if it exceeds max_drop or nothing fits in max_bytes. `dataset`, `options`,
- * `progress` and `result` or NULL; max_bytes requires a data set (otherwise PARSNETS_USAGE). */
+ * of accuracy is measured: PARSNETS_FAILURE if it exceeds max_drop or nothing fits in max_bytes. `dataset` and `result`
+ * or NULL; max_bytes requires a data set (otherwise PARSNETS_USAGE). */
 PARSNETS_API parsnets_status parsnets_export(const parsnets_model *model, const parsnets_dataset *dataset,
                                              const parsnets_export_options *options, uint32_t threads,
                                              parsnets_progress_function progress, void *user, parsnets_device **device,
@@ -647,8 +636,7 @@ PARSNETS_API parsnets_status parsnets_device_save(const parsnets_device *device,
 /* Writes a C header that contains the file as the const array `name` (a C identifier), atomically. */
 PARSNETS_API parsnets_status parsnets_device_save_header(const parsnets_device *device, const char *file,
                                                          const char *name);
-/* Frees a handle; `device` or NULL. */
-PARSNETS_API void parsnets_device_free(parsnets_device *device);
+PARSNETS_API void parsnets_device_free(parsnets_device *device); /* `device` or NULL */
 
 /* Sizes and classes of a device model. */
 typedef struct parsnets_device_info {
@@ -715,8 +703,7 @@ typedef struct parsnets_report_options {
 #define PARSNETS_REPORT_OPTIONS_INIT \
   { sizeof(parsnets_report_options), 3000, 12, 1, 1, NULL, NULL }
 
-/* Writes the page atomically. `dataset`: the data set that all `count` runs were trained on (otherwise
- * PARSNETS_BAD_INPUT). `options` and `progress` or NULL. */
+/* Writes the page atomically. `dataset`: what all `count` runs were trained on (otherwise PARSNETS_BAD_INPUT). */
 PARSNETS_API parsnets_status parsnets_report(const parsnets_report_run *const *runs, size_t count,
                                              const parsnets_dataset *dataset, const parsnets_report_options *options,
                                              uint32_t threads, parsnets_progress_function progress, void *user,
@@ -741,7 +728,7 @@ typedef struct parsnets_reproduce_options {
   { sizeof(parsnets_reproduce_options), NULL, 3, 1, 1, 1, 1, 1000, NULL }
 
 /* Writes results, tables (tables/NAME.json, .csv, .md, .tex) and the report to the folder `out`. What an earlier call
- * has finished is not run again. `options` and `progress` or NULL. */
+ * has finished is not run again. */
 PARSNETS_API parsnets_status parsnets_reproduce(const char *root, const char *out,
                                                 const parsnets_reproduce_options *options, uint32_t threads,
                                                 parsnets_progress_function progress, void *user);

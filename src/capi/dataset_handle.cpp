@@ -196,17 +196,13 @@ parsnets_status parsnets_dataset_get_info(const parsnets_dataset* dataset, parsn
 }
 
 parsnets_status parsnets_dataset_class_name(const parsnets_dataset* dataset, size_t index, const char** name) {
-  return guarded([&] {
-    require({{dataset, "dataset"}, {name, "name"}});
-    *name = name_at(dataset->data.class_names, index, "classes");
-  });
+  return named(dataset, "dataset", name, [&] { return name_at(dataset->data.class_names, index, "classes"); });
 }
 
 parsnets_status parsnets_dataset_attribute_name(const parsnets_dataset* dataset, size_t index, const char** name) {
-  return guarded([&] {
-    require({{dataset, "dataset"}, {name, "name"}});
-    *name = optional_name_at(dataset->data.semantics.attribute_names, dataset->data.semantics.values.cols(), index,
-                             "attributes");
+  return named(dataset, "dataset", name, [&] {
+    const Semantics& semantics = dataset->data.semantics;
+    return optional_name_at(semantics.attribute_names, semantics.values.cols(), index, "attributes");
   });
 }
 

@@ -129,10 +129,7 @@ parsnets_status parsnets_device_get_info(const parsnets_device* device, parsnets
 }
 
 parsnets_status parsnets_device_class_name(const parsnets_device* device, size_t index, const char** name) {
-  return guarded([&] {
-    require({{device, "device"}, {name, "name"}});
-    *name = name_at(device->model.class_names(), index, "classes");
-  });
+  return named(device, "device", name, [&] { return name_at(device->model.class_names(), index, "classes"); });
 }
 
 parsnets_status parsnets_device_scores(const parsnets_device* device, const float* x, size_t samples, size_t dimensions,

@@ -195,12 +195,22 @@ void write_evaluation(const Evaluation& result, const Dataset& data, ThreadPool&
 /// An interval as the C ABI gives it.
 parsnets_interval interval_of(const BootstrapInterval& interval);
 
-/// Element `index` of a list; throws usage when there is none.
-const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what);
-
-/// Name `index` of `count` things, or nullptr when there are no names; throws as above.
+/// Name `index` of `count` things, or nullptr when there are no names; throws usage unless index < count.
 const char* optional_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index,
                              const char* what);
+/// Element `index` of a list; throws as above.
+inline const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what) {
+  return optional_name_at(names, names.size(), index, what);
+}
+
+/// Sets `*name` to what `find` returns. `what`: the name of the argument `handle`.
+template <class Handle, class Find>
+parsnets_status named(const Handle* handle, const char* what, const char** name, Find&& find) noexcept {
+  return guarded([&] {
+    require({{handle, what}, {name, "name"}});
+    *name = find();
+  });
+}
 
 /// Throws bad_input unless the text is UTF-8: it could not be stored.
 void check_utf8(const char* text, const std::string& what);

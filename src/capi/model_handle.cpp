@@ -127,23 +127,18 @@ parsnets_status parsnets_model_get_info(const parsnets_model* handle, parsnets_m
 }
 
 parsnets_status parsnets_model_class_name(const parsnets_model* model, size_t index, const char** name) {
-  return guarded([&] {
-    require({{model, "model"}, {name, "name"}});
-    *name = name_at(model->model.classes.names, index, "classes");
-  });
+  return named(model, "model", name, [&] { return name_at(model->model.classes.names, index, "classes"); });
 }
 
 parsnets_status parsnets_model_attribute_name(const parsnets_model* model, size_t index, const char** name) {
-  return guarded([&] {
-    require({{model, "model"}, {name, "name"}});
-    *name = optional_name_at(model->model.attribute_names, model->model.attributes(), index, "attributes");
+  return named(model, "model", name, [&] {
+    return optional_name_at(model->model.attribute_names, model->model.attributes(), index, "attributes");
   });
 }
 
 parsnets_status parsnets_model_feature_name(const parsnets_model* model, size_t index, const char** name) {
-  return guarded([&] {
-    require({{model, "model"}, {name, "name"}});
-    *name = optional_name_at(model->model.feature_names, model->model.dimensions, index, "features");
+  return named(model, "model", name, [&] {
+    return optional_name_at(model->model.feature_names, model->model.dimensions, index, "features");
   });
 }
 
@@ -236,13 +231,9 @@ parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size
       if (support != nullptr) support[move.class_index] = move.support;
       if (degrees != nullptr) degrees[move.class_index] = move.degrees;
     }
-    parsnets_adaptation known{};
-    known.samples = done.samples;
-    known.convincing = done.convincing;
-    known.classes = done.moves.size();
-    known.rounds = done.rounds;
-    known.likelihood_gain = done.likelihood_gain;
-    write_struct(adaptation, known, "parsnets_adaptation");
+    write_struct(adaptation,
+                 {0, done.samples, done.convincing, done.moves.size(), done.rounds, 0, done.likelihood_gain},
+                 "parsnets_adaptation");
   });
 }
 

@@ -23,9 +23,7 @@ parsnets_accepted_share share_of(const AcceptedShare& share) {
   return {share.samples, share.classes, share.accepted, {interval.mean, interval.low, interval.high}};
 }
 
-parsnets_open_set_quality quality_of(const OpenSetQuality& quality) {
-  return {quality.auroc, quality.fpr95, quality.oscr};
-}
+parsnets_open_set_quality quality_of(const OpenSetQuality& of) { return {of.auroc, of.fpr95, of.oscr}; }
 
 void write_no_class(const std::vector<NoClassInputs>& kinds, const parsnets_open_set_evaluation_options& options) {
   if (options.no_class == nullptr) return;
@@ -156,14 +154,10 @@ parsnets_status parsnets_evaluate_open_set(const parsnets_model* model, const pa
     Work work(threads, progress, user);
     const OpenSetEvaluation result = evaluate_open_set(model->model, dataset->data, wanted, work.pool, work.progress());
     write_no_class(result.no_class, given);
-    parsnets_open_set_evaluation known{};
-    known.turns = result.turns.size();
-    known.known_seen = share_of(result.known_seen);
-    known.known_unseen = share_of(result.known_unseen);
-    known.unknown = share_of(result.unknown);
-    known.known_right = result.known_right;
-    known.known_score = quality_of(result.by_known_score);
-    known.confidence = quality_of(result.by_confidence);
-    write_struct(evaluation, known, "parsnets_open_set_evaluation");
+    write_struct(
+        evaluation,
+        {0, result.turns.size(), share_of(result.known_seen), share_of(result.known_unseen), share_of(result.unknown),
+         result.known_right, quality_of(result.by_known_score), quality_of(result.by_confidence)},
+        "parsnets_open_set_evaluation");
   });
 }

@@ -121,13 +121,8 @@ parsnets_status parsnets_explain(const parsnets_model* model, const float* x, si
       for (const auto& c : why.attributes) contributions[c.index] = static_cast<float>(c.amount);
     if (semantics != nullptr) std::copy(why.predicted.begin(), why.predicted.end(), semantics);
     if (open_networks != nullptr) std::copy(why.open_networks.begin(), why.open_networks.end(), open_networks);
-    parsnets_explanation known{};
-    known.winner = why.winner;
-    known.runner_up = why.runner_up;
-    known.winner_score = why.winner_score;
-    known.runner_up_score = why.runner_up_score;
-    known.calibration = why.calibration;
-    known.examples = why.examples;
-    write_struct(explanation, known, "parsnets_explanation");
+    write_struct(explanation,
+                 {0, why.winner, why.runner_up, why.winner_score, why.runner_up_score, why.calibration, why.examples},
+                 "parsnets_explanation");
   });
 }

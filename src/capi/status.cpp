@@ -117,24 +117,11 @@ Samples checked_samples(const Samples& samples, std::size_t dimensions, const vo
   return samples;
 }
 
-namespace {
-
-void check_index(std::size_t index, std::size_t count, const char* what) {
+const char* optional_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index,
+                             const char* what) {
   if (index >= count)
     throw Error(ErrorCode::usage,
                 fmt::format("argument 'index': expected an index of {} {}, found {}", count, what, index));
-}
-
-}  // namespace
-
-const char* name_at(const std::vector<std::string>& names, std::size_t index, const char* what) {
-  check_index(index, names.size(), what);
-  return names[index].c_str();
-}
-
-const char* optional_name_at(const std::vector<std::string>& names, std::size_t count, std::size_t index,
-                             const char* what) {
-  check_index(index, count, what);
   return names.empty() ? nullptr : names.at(index).c_str();
 }
 

@@ -86,6 +86,32 @@ void write_accuracies(const std::vector<ClassAccuracy>& list, double* out) {
   for (const auto& one : list) out[static_cast<std::size_t>(one.class_index)] = one.top1;
 }
 
+Outcomes outcomes_from(const parsnets_outcomes* given, const char* name) {
+  require(given, name);
+  const auto known = read_struct(given, parsnets_outcomes{}, "parsnets_outcomes");
+  check_reserved(known.reserved, "parsnets_outcomes");
+  const auto list = [](const auto* values, std::size_t count, const char* field) {
+    if (count > 0) require(values, field);
+    return std::vector(values, values + count);
+  };
+  const bool gzsl = known.seen_samples > 0;
+  return {known.runs,
+          list(known.unseen_labels, known.unseen_samples, "unseen_labels"),
+          list(known.seen_labels, known.seen_samples, "seen_labels"),
+          list(known.zsl, known.unseen_samples, "zsl"),
+          list(known.unseen, gzsl ? known.unseen_samples : 0, "unseen"),
+          list(known.seen, known.seen_samples, "seen")};
+}
+
+UncertaintyOptions options_from(const parsnets_uncertainty_options* given) {
+  const auto known = read_struct(given, PARSNETS_UNCERTAINTY_OPTIONS_INIT, "parsnets_uncertainty_options");
+  return {known.replicates, known.draws, known.seed};
+}
+
+parsnets_difference difference_of(const PairedDifference& result) {
+  return {interval_of(result.difference), result.p, result.exact ? 1 : 0, 0};
+}
+
 }  // namespace
 
 parsnets_status parsnets_evaluate(const parsnets_model* model, const parsnets_dataset* dataset, uint32_t threads,
@@ -142,36 +168,6 @@ parsnets_interval parsnets::capi::interval_of(const BootstrapInterval& interval)
   return {interval.estimate, interval.low, interval.high};
 }
 
-namespace {
-
-Outcomes outcomes_from(const parsnets_outcomes* given, const char* name) {
-  require(given, name);
-  const auto known = read_struct(given, parsnets_outcomes{}, "parsnets_outcomes");
-  check_reserved(known.reserved, "parsnets_outcomes");
-  const auto list = [](const auto* values, std::size_t count, const char* field) {
-    if (count > 0) require(values, field);
-    return std::vector(values, values + count);
-  };
-  const bool gzsl = known.seen_samples > 0;
-  return {known.runs,
-          list(known.unseen_labels, known.unseen_samples, "unseen_labels"),
-          list(known.seen_labels, known.seen_samples, "seen_labels"),
-          list(known.zsl, known.unseen_samples, "zsl"),
-          list(known.unseen, gzsl ? known.unseen_samples : 0, "unseen"),
-          list(known.seen, known.seen_samples, "seen")};
-}
-
-UncertaintyOptions options_from(const parsnets_uncertainty_options* given) {
-  const auto known = read_struct(given, PARSNETS_UNCERTAINTY_OPTIONS_INIT, "parsnets_uncertainty_options");
-  return {known.replicates, known.draws, known.seed};
-}
-
-parsnets_difference difference_of(const PairedDifference& result) {
-  return {interval_of(result.difference), result.p, result.exact ? 1 : 0, 0};
-}
-
-}  // namespace
-
 parsnets_status parsnets_bootstrap_intervals(const parsnets_outcomes* outcomes,
                                              const parsnets_uncertainty_options* options, uint32_t threads,
                                              parsnets_intervals* intervals) {
@@ -180,12 +176,9 @@ parsnets_status parsnets_bootstrap_intervals(const parsnets_outcomes* outcomes,
     check_struct_size(intervals->size, "parsnets_intervals");
     ThreadPool pool(checked_threads(threads));
     const auto found = bootstrap_intervals(outcomes_from(outcomes, "outcomes"), pool, options_from(options));
-    parsnets_intervals known{};
-    known.zsl = interval_of(found.zsl);
-    known.u = interval_of(found.u);
-    known.s = interval_of(found.s);
-    known.h = interval_of(found.h);
-    write_struct(intervals, known, "parsnets_intervals");
+    write_struct(intervals,
+                 {0, interval_of(found.zsl), interval_of(found.u), interval_of(found.s), interval_of(found.h)},
+                 "parsnets_intervals");
   });
 }
 

@@ -1,4 +1,3 @@
-
 #include "serve/connection.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +20,19 @@ constexpr std::size_t kPiece = 64 << 10;  // bytes of one read
 int milliseconds_until(Clock::time_point time) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+}
+
+constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
+
+/// cpp-httplib does not tell its handlers which connection they serve.
+thread_local Exchange* current = nullptr;
+
+void fill(httplib::Response& to, HttpResponse from, bool page) {
+  to.status = from.status;
+  for (const auto& [name, value] : headers_of(from, page)) to.set_header(name, value);
+  to.set_header("Content-Type", from.type);
+  to.body = std::move(from.body);
+  current->status = from.status;
 }
 
 }  // namespace
@@ -104,7 +116,6 @@ std::string Connection::read_head(std::size_t most, const std::function<void()>&
 void Connection::replay(std::string head) {
   replayed_ = std::move(head);
   replayed_taken_ = 0;
-  bytes_read_ = 0;
 }
 
 ssize_t Connection::read(char* data, std::size_t size) {
@@ -119,7 +130,6 @@ ssize_t Connection::read(char* data, std::size_t size) {
   const std::size_t count = std::min(size, received_.size() - taken_);
   std::memcpy(data, received_.data() + taken_, count);
   taken_ += count;
-  bytes_read_ += count;
   return static_cast<ssize_t>(count);
 }
 
@@ -156,23 +166,6 @@ void Connection::close_gently(std::size_t most, std::chrono::milliseconds longes
     if (!receive()) break;
   }
 }
-
-namespace {
-
-constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
-
-/// cpp-httplib does not tell its handlers which connection they serve.
-thread_local Exchange* current = nullptr;
-
-void fill(httplib::Response& to, HttpResponse from, bool page) {
-  to.status = from.status;
-  for (const auto& [name, value] : headers_of(from, page)) to.set_header(name, value);
-  to.set_header("Content-Type", from.type);
-  to.body = std::move(from.body);
-  current->status = from.status;
-}
-
-}  // namespace
 
 Exchanger::Exchanger(ExchangeLimits limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {
   set_payload_max_length(limits_.body_bytes);

@@ -39,7 +39,6 @@ class Connection : public httplib::Stream {
   void close_gently(std::size_t most, std::chrono::milliseconds longest);
 
   bool timed_out() const { return timed_out_; }
-  std::uint64_t bytes_read() const { return bytes_read_; }  ///< by read(), since replay(), without what was replayed
 
   bool is_readable() const override { return true; }
   bool is_writable() const override { return true; }
@@ -58,7 +57,6 @@ class Connection : public httplib::Stream {
   Clock::time_point deadline_ = Clock::time_point::max();
   std::string received_, replayed_, written_;
   std::size_t taken_ = 0, replayed_taken_ = 0;  ///< of received_, of replayed_
-  std::uint64_t bytes_read_ = 0;
   bool timed_out_ = false, ended_ = false;
 };
 

@@ -1,4 +1,3 @@
-
 #include "serve/edited_bank.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +30,16 @@ std::string key_of(const BankEdit& edit) {
   return key;
 }
 
+constexpr std::size_t kMostCompared = 10'000;  // names among which the nearest one is looked for
+
+[[noreturn]] void unknown_name(const std::string& field, const char* expected, const std::string& name,
+                               const std::vector<std::string>& names) {
+  const std::string shown = "'" + name.substr(0, 64) + "'";
+  const std::string meant = names.size() > kMostCompared ? "" : did_you_mean(name, names);
+  throw HttpError(400, fmt::format("{}: expected {}, found {}{}", field, expected, shown, meant),
+                  {field, expected, shown});
+}
+
 }  // namespace
 
 ServedBank::ServedBank(Model with_classes, PreparedClasses classes)
@@ -59,15 +68,10 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
       return kept_.front().second;
     }
   }
-  std::shared_ptr<const ServedBank> made;
-  if (edit.add.empty()) {
-    Model model = shared_copy(original_->model);
-    model.remove_classes(edit.remove);
-    PreparedClasses prepared = model.prepare_classes(pool);
-    made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
-  } else {
-    const auto before = after({{}, edit.remove}, pool);  // kept, too: while a class is edited, the others stay
-    Model model = shared_copy(before->model);
+  const bool adds = !edit.add.empty();
+  const auto before = adds ? after({{}, edit.remove}, pool) : original_;  // kept: while one is edited, the others stay
+  Model model = shared_copy(before->model);
+  if (adds) {
     std::vector<std::string> names;
     Matrix<float> values(edit.add.size(), model.attributes());
     for (const auto& added : edit.add) {
@@ -75,28 +79,16 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
       names.push_back(added.name);
     }
     model.add_classes(names, values.view());
-    PreparedClasses prepared = model.prepare_added_classes(*before->prepared, pool);
-    made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
+  } else {
+    model.remove_classes(edit.remove);
   }
+  auto prepared = adds ? model.prepare_added_classes(*before->prepared, pool) : model.prepare_classes(pool);
+  const auto made = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
   std::lock_guard lock(mutex_);
   kept_.emplace_front(key, made);
   if (kept_.size() > kKept) kept_.pop_back();
   return made;
 }
-
-namespace {
-
-constexpr std::size_t kMostCompared = 10'000;  // names among which the nearest one is looked for
-
-[[noreturn]] void unknown_name(const std::string& field, const char* expected, const std::string& name,
-                               const std::vector<std::string>& names) {
-  const std::string shown = "'" + name.substr(0, 64) + "'";
-  const std::string meant = names.size() > kMostCompared ? "" : did_you_mean(name, names);
-  throw HttpError(400, fmt::format("{}: expected {}, found {}{}", field, expected, shown, meant),
-                  {field, expected, shown});
-}
-
-}  // namespace
 
 BankNames::BankNames(const Model& model) : model_(model) {
   for (std::size_t a = 0; a < model.attributes(); ++a)
@@ -169,10 +161,6 @@ void BankNames::name_attributes(AddedClass& added, const std::string& field) con
                       {field + ".attributes", fmt::format("all {} attributes, or like", values.size()),
                        fmt::format("no '{}'", attributes_[a])});
   added.attributes = std::move(values);
-}
-
-bool DeviceBanks::possible() const {
-  return model_.direction == Direction::forward && model_.targets == Targets::classes;
 }
 
 std::string DeviceBanks::saved(const BankEdit& edit, Precision precision, ThreadPool& pool) const {

@@ -97,7 +97,7 @@ class DeviceBanks {
   explicit DeviceBanks(const Model& model) : model_(model) {}
 
   /// Whether there can be banks: the model is one of class space.
-  bool possible() const;
+  bool possible() const { return model_.direction == Direction::forward && model_.targets == Targets::classes; }
   /// The bytes that pnrt_bank_load() takes on a device with the file that export_model() makes of the model in this
   /// precision, all else by default: its classes after the edit. Throws HttpError 400 unless possible(), bad_input for
   /// classes that the runtime cannot take.

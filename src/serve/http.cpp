@@ -1,4 +1,3 @@
-
 #include "serve/http.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +16,32 @@ std::string sentence(const HttpErrorPlace& place) {
   std::string text = place.field.empty() ? "" : place.field + ": ";
   text += "expected " + place.expected;
   return place.found.empty() ? text : text + ", found " + place.found;
+}
+
+const std::pair<const char*, const char*> kSecurityHeaders[]{
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+};
+constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+constexpr const char* kDataPolicy = "default-src 'none'; frame-ancestors 'none'";
+
+/// Whether the path is that of the route; `captured` gets what stood for `*`.
+bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& captured) {
+  captured.clear();
+  for (;;) {
+    const auto star = pattern.find('*');
+    if (star == std::string_view::npos) return pattern == path;
+    if (path.substr(0, star) != pattern.substr(0, star)) return false;
+    path.remove_prefix(star);
+    pattern.remove_prefix(star + 1);
+    captured.emplace_back(path.substr(0, path.find('/')));
+    if (captured.back().empty()) return false;
+    path.remove_prefix(captured.back().size());
+  }
 }
 
 }  // namespace
@@ -75,26 +100,11 @@ HttpResponse response_of(const std::function<HttpResponse()>& work) {
   }
 }
 
-namespace {
-
-const std::pair<const char*, const char*> kSecurityHeaders[]{
-    {"X-Content-Type-Options", "nosniff"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-};
-constexpr const char* kPagePolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-constexpr const char* kDataPolicy = "default-src 'none'; frame-ancestors 'none'";
-
-}  // namespace
-
 std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& response, bool page) {
   std::vector<std::pair<std::string, std::string>> headers(std::begin(kSecurityHeaders), std::end(kSecurityHeaders));
   headers.emplace_back("Content-Security-Policy", page ? kPagePolicy : kDataPolicy);
   headers.emplace_back("Cache-Control", page ? "no-cache" : "no-store");
-  for (const auto& header : response.headers) headers.push_back(header);
+  headers.insert(headers.end(), response.headers.begin(), response.headers.end());
   return headers;
 }
 
@@ -106,25 +116,6 @@ std::string closing_text(const HttpResponse& response, bool head_alone) {
   return text + fmt::format("Connection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", response.type,
                             response.body.size(), head_alone ? "" : response.body);
 }
-
-namespace {
-
-/// Whether the path is that of the route; `captured` gets what stood for `*`.
-bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& captured) {
-  captured.clear();
-  for (;;) {
-    const auto star = pattern.find('*');
-    if (star == std::string_view::npos) return pattern == path;
-    if (path.substr(0, star) != pattern.substr(0, star)) return false;
-    path.remove_prefix(star);
-    pattern.remove_prefix(star + 1);
-    captured.emplace_back(path.substr(0, path.find('/')));
-    if (captured.back().empty()) return false;
-    path.remove_prefix(captured.back().size());
-  }
-}
-
-}  // namespace
 
 FoundRoute find_route(std::span<const Route> routes, std::string_view method, std::string_view path) {
   if (method == "HEAD") method = "GET";

@@ -147,7 +147,6 @@ HttpServer::HttpServer(HttpServerOptions options, std::vector<Route> routes, Met
     : state_(std::make_unique<State>(std::move(options), std::move(routes), metrics)) {}
 HttpServer::~HttpServer() = default;
 int HttpServer::port() const { return state_->listener().port(); }
-bool HttpServer::is_loopback() const { return state_->listener().is_loopback(); }
 std::string HttpServer::address() const {
   return fmt::format("http://{}:{}", state_->listener().address(), state_->listener().port());
 }

@@ -39,7 +39,6 @@ class HttpServer {
   ~HttpServer();
 
   int port() const;
-  bool is_loopback() const;
   std::string address() const;  ///< "http://127.0.0.1:8080"
   /// Begins to answer; returns at once.
   void start();

@@ -13,7 +13,7 @@ class Listener {
   /// `host`: a name or an address; `port` 0: any that is free. Throws usage when it cannot be had, or when it is not a
   /// loopback address and `allow_remote` is false.
   Listener(const std::string& host, int port, bool allow_remote);
-  ~Listener();
+  ~Listener() { close(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 

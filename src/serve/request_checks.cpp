@@ -1,4 +1,3 @@
-
 #include "serve/request_checks.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/text.hpp"
 #include "serve/http.hpp"
 
 namespace parsnets {
@@ -27,6 +27,48 @@ std::string name_of(std::string_view host) {
   const bool port = colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos &&
                     host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
   return lower_case(port ? host.substr(0, colon) : host);
+}
+
+constexpr std::size_t kMostTarget = 8000;  // bytes; the library below refuses request lines of more than 8,192
+constexpr std::size_t kMostLine = 8000;
+constexpr std::size_t kMostHeaders = 100;
+
+bool is_visible(std::string_view text, bool blanks) {
+  return std::ranges::all_of(
+      text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
+}
+
+void parse_request_line(std::string_view line, RequestHead& head) {
+  const auto first = line.find(' '), last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
+    throw HttpError(400, "the request line must be 'METHOD TARGET HTTP/1.1'");
+  const std::string_view target = line.substr(first + 1, last - first - 1), version = line.substr(last + 1);
+  if (!version.starts_with("HTTP/")) throw HttpError(400, "the request line must end in HTTP/1.1");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") throw HttpError(505, "only HTTP/1.1 and HTTP/1.0 are supported");
+  if (target.size() > kMostTarget)
+    throw HttpError(414, fmt::format("the request target has more than {} bytes", kMostTarget));
+  if (!target.starts_with('/') || !is_visible(target, false))
+    throw HttpError(400, "the request target must be a path that begins with '/'");
+  head.method = line.substr(0, first);
+  head.target = target;
+  head.http_1_0 = version == "HTTP/1.0";
+}
+
+void read_length(RequestHead& head) {
+  std::size_t lengths = 0;
+  for (const auto& [name, value] : head.headers) {
+    if (name == "content-length") {
+      std::uint64_t length = 0;
+      const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), length);
+      if (++lengths > 1 || value.empty() || failed != std::errc() || end != value.data() + value.size() ||
+          !std::isdigit(static_cast<unsigned char>(value[0])))
+        throw HttpError(400, "Content-Length must be a single number");
+      head.length = length;
+    } else if (name == "transfer-encoding") {
+      // Chunks have no bound before they are read, and readers disagree on where they end.
+      throw HttpError(411, "Transfer-Encoding is not supported; send Content-Length");
+    }
+  }
 }
 
 }  // namespace
@@ -144,58 +186,6 @@ std::size_t RateLimiter::clients() const {
   return buckets_.size();
 }
 
-namespace {
-
-constexpr std::size_t kMostTarget = 8000;  // bytes; the library below refuses request lines of more than 8,192
-constexpr std::size_t kMostLine = 8000;
-constexpr std::size_t kMostHeaders = 100;
-
-bool is_visible(std::string_view text, bool blanks) {
-  return std::ranges::all_of(
-      text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-void parse_request_line(std::string_view line, RequestHead& head) {
-  const auto first = line.find(' '), last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
-    throw HttpError(400, "the request line must be 'METHOD TARGET HTTP/1.1'");
-  const std::string_view target = line.substr(first + 1, last - first - 1), version = line.substr(last + 1);
-  if (!version.starts_with("HTTP/")) throw HttpError(400, "the request line must end in HTTP/1.1");
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") throw HttpError(505, "only HTTP/1.1 and HTTP/1.0 are supported");
-  if (target.size() > kMostTarget)
-    throw HttpError(414, fmt::format("the request target has more than {} bytes", kMostTarget));
-  if (!target.starts_with('/') || !is_visible(target, false))
-    throw HttpError(400, "the request target must be a path that begins with '/'");
-  head.method = line.substr(0, first);
-  head.target = target;
-  head.http_1_0 = version == "HTTP/1.0";
-}
-
-void read_length(RequestHead& head) {
-  std::size_t lengths = 0;
-  for (const auto& [name, value] : head.headers) {
-    if (name == "content-length") {
-      std::uint64_t length = 0;
-      const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), length);
-      if (++lengths > 1 || value.empty() || failed != std::errc() || end != value.data() + value.size() ||
-          !std::isdigit(static_cast<unsigned char>(value[0])))
-        throw HttpError(400, "Content-Length must be a single number");
-      head.length = length;
-    } else if (name == "transfer-encoding") {
-      // Chunks have no bound before they are read, and readers disagree on where they end.
-      throw HttpError(411, "Transfer-Encoding is not supported; send Content-Length");
-    }
-  }
-}
-
-}  // namespace
-
 std::string lower_case(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -213,10 +203,10 @@ std::pair<std::string, std::string> parse_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
     throw HttpError(400, "every header must have the form 'Name: value'");
-  return {lower_case(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))};
+  return {lower_case(line.substr(0, colon)), std::string(trim(line.substr(colon + 1)))};
 }
 
-std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
+std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }
 
 const std::string* RequestHead::find(std::string_view name) const {
   for (const auto& [key, value] : headers)

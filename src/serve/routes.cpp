@@ -1,4 +1,3 @@
-
 #include "serve/routes.hpp"
 
 #include <fmt/format.h>
@@ -149,19 +148,13 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
   page("/", "text/html", playground_html);
   page("/playground.css", "text/css", playground_css);
   page("/playground.js", "text/javascript", playground_js);
-  const auto get = [&](const char* path, auto handle, bool open = false) {
-    routes.push_back({"GET", path, handle, open, false});
-  };
-  get(
-      "/healthz",
-      [](const HttpRequest&) {
-        return HttpResponse{200, "application/json", "{\"status\":\"ok\"}"};
-      },
-      true);
+  const auto get = [&](const char* path, auto handle) { routes.push_back({"GET", path, handle}); };
+  const auto json = [](std::string text) { return HttpResponse{200, "application/json", std::move(text)}; };
+  get("/healthz", [json](const HttpRequest&) { return json("{\"status\":\"ok\"}"); });
+  routes.back().open = true;
   get("/metrics", [&metrics](const HttpRequest&) {
     return HttpResponse{200, "text/plain; version=0.0.4", metrics.text()};
   });
-  const auto json = [](std::string text) { return HttpResponse{200, "application/json", std::move(text)}; };
   get("/v1/model", [&service, json](const HttpRequest&) { return json(service.model_json()); });
   get("/v1/classes", [&service, json](const HttpRequest&) { return json(service.classes_json()); });
   get("/v1/samples", [&service, json](const HttpRequest&) { return json(service.samples_json()); });
@@ -198,12 +191,8 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
           });
   compute("/v1/explain", {"bank"},
           [&service](const Asked& asked) { return service.explain(asked.request, asked.features.view()); });
-  routes.push_back({"POST",
-                    "/v1/bank",
-                    [&service, &turnstile](const HttpRequest& http) { return bank_response(service, turnstile, http); },
-                    false,
-                    false,
-                    {"format", "precision"}});
+  const auto bank = [&service, &turnstile](const HttpRequest& http) { return bank_response(service, turnstile, http); };
+  routes.push_back({"POST", "/v1/bank", bank, false, false, {"format", "precision"}});
   return routes;
 }
 
@@ -220,7 +209,7 @@ Turnstile::Turn Turnstile::enter(Clock::time_point deadline) {
   lock.lock();  // leave() is done with `own` then
   if (!called && !own.has_turn) {
     std::erase(waiting_, &own);
-    throw HttpError(503, "too many requests are waiting");
+    throw HttpError(503, fmt::format("too many {} are waiting", what_));
   }
   return Turn(*this);
 }
@@ -237,22 +226,15 @@ void Turnstile::leave() {
   next.called.release();
 }
 
-namespace {
-
-struct Release {
-  std::counting_semaphore<>& semaphore;
-  ~Release() { semaphore.release(); }
-};
-
-}  // namespace
-
 Photographs::Photographs(std::unique_ptr<Backbone> backbone, FeatureSource source, ImageLimits limits, unsigned cores)
-    : backbone_(std::move(backbone)), source_(std::move(source)), limits_(limits), free_(std::max(cores, 1u)) {}
+    : backbone_(std::move(backbone)),
+      source_(std::move(source)),
+      limits_(limits),
+      turns_(std::max(cores, 1u), "photographs") {}
 
 Matrix<float> Photographs::features_of(std::span<const std::byte> image, Clock::time_point deadline) const {
   check_image(image, limits_, "the photograph");  // what is refused does not wait
-  if (!free_.try_acquire_until(deadline)) throw HttpError(503, "too many photographs are waiting");
-  const Release release{free_};
+  const auto turn = turns_.enter(deadline);
   const std::vector<float> features = features_of_image(*backbone_, source_.input, image, "the photograph", limits_);
   return Matrix<float>::copy_of({features.data(), 1, features.size()});
 }

@@ -18,32 +18,14 @@
 
 namespace parsnets {
 
-// From a photograph in a request to its features.
-
-/// Thread-safe. Decodes one photograph per core at a time; others wait.
-class Photographs {
- public:
-  Photographs(std::unique_ptr<Backbone> backbone, FeatureSource source, ImageLimits limits, unsigned cores);
-
-  const FeatureSource& source() const { return source_; }
-  /// 1 x d. Throws bad_input for bytes that are no image or beyond the limits, HttpError 503 when others are not done
-  /// by the deadline.
-  Matrix<float> features_of(std::span<const std::byte> image, Clock::time_point deadline) const;
-
- private:
-  const std::unique_ptr<Backbone> backbone_;
-  const FeatureSource source_;
-  const ImageLimits limits_;
-  mutable std::counting_semaphore<> free_;
-};
-
 // Lets some in at a time, the others in the order in which they came: with many more threads than cores at work, some
 // requests would take many times as long as others.
 
 /// Thread-safe.
 class Turnstile {
  public:
-  explicit Turnstile(std::size_t places) : free_(places) {}
+  /// `what` waits, for messages.
+  explicit Turnstile(std::size_t places, const char* what = "requests") : free_(places), what_(what) {}
 
   /// A place inside, until it is destroyed.
   class Turn {
@@ -68,7 +50,27 @@ class Turnstile {
 
   std::mutex mutex_;
   std::size_t free_;
+  const char* const what_;
   std::deque<Waiter*> waiting_;  ///< the first to come first
+};
+
+// From a photograph in a request to its features.
+
+/// Thread-safe. Decodes one photograph per core at a time; others wait.
+class Photographs {
+ public:
+  Photographs(std::unique_ptr<Backbone> backbone, FeatureSource source, ImageLimits limits, unsigned cores);
+
+  const FeatureSource& source() const { return source_; }
+  /// 1 x d. Throws bad_input for bytes that are no image or beyond the limits, HttpError 503 when others are not done
+  /// by the deadline.
+  Matrix<float> features_of(std::span<const std::byte> image, Clock::time_point deadline) const;
+
+ private:
+  const std::unique_ptr<Backbone> backbone_;
+  const FeatureSource source_;
+  const ImageLimits limits_;
+  mutable Turnstile turns_;
 };
 
 /// All must outlive the routes. `photographs`: null where the server takes none. `turnstile`: through which requests

@@ -28,7 +28,6 @@ class Service {
 
   const RequestLimits& limits() const { return limits_; }
   const ServedSamples& samples() const { return samples_; }
-  const ServiceOptions& options() const { return options_; }
 
   std::string model_json() const;
   std::string classes_json() const;

@@ -16,8 +16,6 @@ WorkerThreads::WorkerThreads(std::size_t most, std::size_t most_of_address, std:
   partial_.reserve(most_ + 1);
 }
 
-WorkerThreads::~WorkerThreads() { stop(); }
-
 bool WorkerThreads::take(int socket, std::string address) {
   {
     std::lock_guard lock(mutex_);
@@ -78,25 +76,24 @@ bool WorkerThreads::wait_for_request(OpenConnection& open, Connection& connectio
 }
 
 std::string WorkerThreads::read_head(OpenConnection& open, Connection& connection, std::size_t most) {
-  struct Listing {
-    WorkerThreads& workers;
-    OpenConnection& open;
-    bool listed = false;
-    ~Listing() { end(); }
-    void begin() {
-      std::lock_guard lock(workers.mutex_);
-      workers.partial_.push_back(&open);
+  bool listed = false;
+  const auto unlist = [&] {
+    if (!listed) return;
+    std::lock_guard lock(mutex_);
+    open.replaced = std::erase(partial_, &open) == 0;
+  };
+  try {
+    std::string head = connection.read_head(most, [&] {
+      std::lock_guard lock(mutex_);
+      partial_.push_back(&open);
       listed = true;
-    }
-    void end() {
-      if (!std::exchange(listed, false)) return;
-      std::lock_guard lock(workers.mutex_);
-      open.replaced = std::erase(workers.partial_, &open) == 0;
-    }
-  } listing{*this, open};
-  std::string head = connection.read_head(most, [&] { listing.begin(); });
-  listing.end();
-  return open.replaced ? "" : head;
+    });
+    unlist();
+    return open.replaced ? "" : head;
+  } catch (...) {
+    unlist();
+    throw;
+  }
 }
 
 void WorkerThreads::work() {

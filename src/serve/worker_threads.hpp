@@ -31,8 +31,7 @@ class WorkerThreads {
   /// one address. `metrics` must outlive it.
   WorkerThreads(std::size_t most, std::size_t most_of_address, std::function<void(OpenConnection&)> serve,
                 Metrics& metrics);
-  /// Stops.
-  ~WorkerThreads();
+  ~WorkerThreads() { stop(); }
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 

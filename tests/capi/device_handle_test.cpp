@@ -6,7 +6,6 @@
 #include "capi/small_handles.hpp"
 #include "parsnets/device.hpp"
 #include "same_bytes.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets::test {
 

@@ -7,7 +7,6 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
 #include "same_bytes.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets::test {
 

@@ -6,7 +6,6 @@
 
 #include "capi/small_handles.hpp"
 #include "parsnets/predictor.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets::test {
 
@@ -223,14 +222,8 @@ TEST(CApiOpenSet, EvaluationIsThatOfCpp) {
     parsnets_no_class_inputs no_class[16];
     std::size_t kinds = 0;
     const char* name = left_out.c_str();
-    parsnets_open_set_evaluation_options options = PARSNETS_OPEN_SET_EVALUATION_OPTIONS_INIT;
-    options.inputs = 50;
-    options.seed = 3;
-    options.unknown_classes = chosen ? &name : nullptr;
-    options.unknown_count = chosen ? 1 : 0;
-    options.no_class = no_class;
-    options.no_class_capacity = 16;
-    options.no_class_count = &kinds;
+    parsnets_open_set_evaluation_options options{
+        sizeof options, chosen ? &name : nullptr, chosen ? 1u : 0u, 50, 3, no_class, 16, &kinds};
     auto found = sized<parsnets_open_set_evaluation>();
     ASSERT_OK(parsnets_evaluate_open_set(s.model.get(), s.data.get(), &options, 2, nullptr, nullptr, &found));
     EXPECT_EQ(found.turns, chosen ? 1u : 2u);
@@ -260,21 +253,21 @@ TEST(CApiOpenSet, CalibrationThatFailsLeavesTheModelAlone) {
   const SmallArrays small, other(4);
   const auto data = small.handle(), another = other.handle();
   const auto model = trained(data.get()), reverse = trained(data.get(), {{"method", "reverse-ridge"}});
-  const auto calibrate = [&](const parsnets_model& which, const parsnets_dataset* on, parsnets_open_set_options options,
-                             parsnets_progress_function progress = nullptr) {
-    return parsnets_model_calibrate_open_set(const_cast<parsnets_model*>(&which), on, &options, 1, progress, nullptr);
+  const auto calibrate = [](const ModelHandle& which, const DatasetHandle& on,
+                            parsnets_open_set_options options = PARSNETS_OPEN_SET_OPTIONS_INIT,
+                            parsnets_progress_function progress = nullptr) {
+    return parsnets_model_calibrate_open_set(which.get(), on.get(), &options, 1, progress, nullptr);
   };
-  const parsnets_open_set_options defaults = PARSNETS_OPEN_SET_OPTIONS_INIT;
-  auto wrong = defaults;
+  parsnets_open_set_options wrong = PARSNETS_OPEN_SET_OPTIONS_INIT;
   wrong.false_accept = 1;
-  EXPECT_TRUE(fails(calibrate(*model, data.get(), wrong), PARSNETS_USAGE, "'false-accept'"));
-  wrong = defaults;
+  EXPECT_TRUE(fails(calibrate(model, data, wrong), PARSNETS_USAGE, "'false-accept'"));
+  wrong = PARSNETS_OPEN_SET_OPTIONS_INIT;
   wrong.reserved = 1;
-  EXPECT_EQ(calibrate(*model, data.get(), wrong), PARSNETS_USAGE);
-  EXPECT_EQ(calibrate(*reverse, data.get(), defaults), PARSNETS_USAGE);
-  EXPECT_EQ(calibrate(*model, another.get(), defaults), PARSNETS_BAD_INPUT);
-  EXPECT_EQ(calibrate(*model, data.get(), defaults, [](const parsnets_progress*, void*) { return 1; }),
-            PARSNETS_CANCELLED);
+  EXPECT_EQ(calibrate(model, data, wrong), PARSNETS_USAGE);
+  EXPECT_EQ(calibrate(reverse, data), PARSNETS_USAGE);
+  EXPECT_EQ(calibrate(model, another), PARSNETS_BAD_INPUT);
+  const auto stop = [](const parsnets_progress*, void*) { return 1; };
+  EXPECT_EQ(calibrate(model, data, PARSNETS_OPEN_SET_OPTIONS_INIT, stop), PARSNETS_CANCELLED);
   const auto found = open_set_of(model.get());
   EXPECT_EQ(found.has_rejection, 0);
   EXPECT_EQ(found.has_sets, 0);

@@ -55,16 +55,6 @@ TEST(CApiOptions, WhatIsSetIsSaidAndTheResetForgetsIt) {
   EXPECT_EQ(values_of(options.get()), values_of(handle_with({}).get()));
 }
 
-TEST(CApiOptions, ThatTheMethodDoesNotHaveAreRefusedByTraining) {
-  const SmallArrays small;
-  const auto data = small.handle();
-  const auto first = handle_with({{"c", "0.5"}});
-  parsnets_model* model = nullptr;
-  EXPECT_TRUE(
-      fails(parsnets_train(data.get(), first.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE, "does not have 'c'"));
-  EXPECT_EQ(model, nullptr);
-}
-
 TEST(CApiOptions, ImpossibleOnesAreRefusedAndChangeNothing) {
   const auto options = handle_with({});
   const auto before = description_of(options.get()), values = values_of(options.get());

@@ -5,7 +5,6 @@
 
 #include "capi/small_handles.hpp"
 #include "parsnets/predictor.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets::test {
 

@@ -3,7 +3,6 @@
 #include "capi/small_handles.hpp"
 #include "report/report.hpp"
 #include "same_bytes.hpp"
-#include "temp_dir.hpp"
 
 namespace parsnets::test {
 

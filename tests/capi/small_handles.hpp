@@ -22,7 +22,6 @@ struct Freer {
 using DatasetHandle = std::unique_ptr<parsnets_dataset, Freer<parsnets_dataset, parsnets_dataset_free>>;
 using OptionsHandle = std::unique_ptr<parsnets_options, Freer<parsnets_options, parsnets_options_free>>;
 using ModelHandle = std::unique_ptr<parsnets_model, Freer<parsnets_model, parsnets_model_free>>;
-
 using DeviceHandle = std::unique_ptr<parsnets_device, Freer<parsnets_device, parsnets_device_free>>;
 
 #define EXPECT_OK(call) EXPECT_EQ((call), PARSNETS_OK) << parsnets_last_error()

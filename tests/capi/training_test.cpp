@@ -53,6 +53,31 @@ parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_datase
   return figures;
 }
 
+parsnets_outcomes view_of(const Outcomes& o) {
+  auto out = sized<parsnets_outcomes>();
+  out.unseen_labels = o.unseen_labels.data();
+  out.seen_labels = o.seen_labels.data();
+  out.zsl = o.zsl.data();
+  out.unseen = o.unseen.data();
+  out.seen = o.seen.data();
+  out.unseen_samples = o.unseen_labels.size();
+  out.seen_samples = o.seen_labels.size();
+  out.runs = o.runs;
+  return out;
+}
+
+void expect_same(const parsnets_interval& found, const BootstrapInterval& expected) {
+  EXPECT_EQ(found.estimate, expected.estimate);
+  EXPECT_EQ(found.low, expected.low);
+  EXPECT_EQ(found.high, expected.high);
+}
+
+void expect_same(const parsnets_difference& found, const PairedDifference& expected) {
+  expect_same(found.difference, expected.difference);
+  EXPECT_EQ(found.p, expected.p);
+  EXPECT_EQ(found.exact, expected.exact ? 1 : 0);
+}
+
 }  // namespace
 
 TEST(CApiTraining, GivesTheBytesOfTheCommandLine) {
@@ -289,9 +314,13 @@ TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
   SmallArrays small;
   const auto data = small.handle();
   parsnets_model* model = nullptr;
-  const auto impossible = handle_with({{"method", "scln"}, {"networks", "4"}, {"active", "5"}, {"encoding", "24"}});
-  EXPECT_TRUE(
-      fails(parsnets_train(data.get(), impossible.get(), 1, nullptr, nullptr, &model), PARSNETS_USAGE, "active"));
+  const auto train = [&](const Options& options) {
+    return parsnets_train(data.get(), handle_with(options).get(), 1, nullptr, nullptr, &model);
+  };
+  EXPECT_TRUE(fails(train({{"method", "scln"}, {"networks", "4"}, {"active", "5"}, {"encoding", "24"}}), PARSNETS_USAGE,
+                    "active"));
+  EXPECT_TRUE(fails(train({{"c", "0.5"}}), PARSNETS_USAGE, "does not have 'c'"));
+  EXPECT_EQ(model, nullptr);
   small.arrays.test = nullptr;
   const auto untested = small.handle();
   auto figures = sized<parsnets_evaluation>();
@@ -333,35 +362,6 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
                                       nullptr, c - 1),
             PARSNETS_BAD_INPUT);
 }
-
-namespace {
-
-parsnets_outcomes view_of(const Outcomes& o) {
-  auto out = sized<parsnets_outcomes>();
-  out.unseen_labels = o.unseen_labels.data();
-  out.seen_labels = o.seen_labels.data();
-  out.zsl = o.zsl.data();
-  out.unseen = o.unseen.data();
-  out.seen = o.seen.data();
-  out.unseen_samples = o.unseen_labels.size();
-  out.seen_samples = o.seen_labels.size();
-  out.runs = o.runs;
-  return out;
-}
-
-void expect_same(const parsnets_interval& found, const BootstrapInterval& expected) {
-  EXPECT_EQ(found.estimate, expected.estimate);
-  EXPECT_EQ(found.low, expected.low);
-  EXPECT_EQ(found.high, expected.high);
-}
-
-void expect_same(const parsnets_difference& found, const PairedDifference& expected) {
-  expect_same(found.difference, expected.difference);
-  EXPECT_EQ(found.p, expected.p);
-  EXPECT_EQ(found.exact, expected.exact ? 1 : 0);
-}
-
-}  // namespace
 
 TEST(CApiUncertainty, GivesTheIntervalsAndComparisonsOfTheLibrary) {
   const auto a = random_outcomes(1, 9, 7, 0.6, 0.3, 2), b = random_outcomes(2, 9, 7, 0.5, 0.3);

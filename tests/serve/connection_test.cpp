@@ -82,19 +82,6 @@ TEST(Connection, WhenTheServerStopsNobodyWaitsForTheRestOfAHead) {
   EXPECT_FALSE(connection.timed_out());
 }
 
-TEST(Connection, AHeadThatKeepsComingEndsInTime) {
-  const Ends pair;
-  Connection connection(pair.server, -1);
-  pair.send("GET / HTTP/1.1\r\n");
-  connection.set_deadline(Clock::now());
-  try {
-    connection.read_head(1000);
-    FAIL();
-  } catch (const HttpError& e) {
-    EXPECT_EQ(e.status(), 408);
-  }
-}
-
 TEST(Exchange, ABodyArrivesWholeWhereverItsPiecesEnd) {
   const std::string body = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\n1\r\n--b--2\r\n--b--\r\n";
   const RequestHead head = parse_request_head(

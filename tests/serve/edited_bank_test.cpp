@@ -23,6 +23,31 @@ BankEdit edit_of(const Model& model) {
   return edit;
 }
 
+/// Three classes of two attributes.
+Model named_model() {
+  Model model;
+  model.attribute_names = {"hooves", "stripes"};
+  model.classes.names = {"horse", "zebra", "deer"};
+  model.classes.seen = {1, 1, 0};
+  model.classes.semantics = Matrix<float>(3, 2);
+  for (std::size_t i = 0; i < 6; ++i) model.classes.semantics.data()[i] = static_cast<float>(i);
+  return model;
+}
+
+/// Why an edit is refused: the message, which begins with the place.
+std::string why_not(const BankNames& names, const BankEdit& edit) {
+  try {
+    names.resolved(edit);
+    return "";
+  } catch (const HttpError& e) {
+    EXPECT_EQ(e.status(), 400);
+    EXPECT_TRUE(std::string(e.what()).starts_with(e.place().field + ": ") ||
+                std::string(e.what()).starts_with(e.place().field + "."))
+        << e.what();
+    return e.what();
+  }
+}
+
 }  // namespace
 
 TEST(EditedBank, ScoresAreThoseOfAModelThatWasChanged) {
@@ -57,46 +82,6 @@ TEST(EditedBank, KeepsTheLatestEdits) {
   EXPECT_NE(banks.after(edit, pool), first) << "it was forgotten";
   EXPECT_EQ(&*banks.after({}, pool), &banks.original());
 }
-
-TEST(EditedBank, EditsThatDoNotFitAreRefused) {
-  ThreadPool pool(1);
-  const EditedBanks banks(rejecting_model("classes closed", pool), pool);
-  const Model& model = banks.original().model;
-  const std::vector<float> values(model.attributes(), 1.0f);
-  EXPECT_THROW(banks.after({{}, {"no such class"}}, pool), Error);
-  EXPECT_THROW(banks.after({{{model.classes.names[0], values}}, {}}, pool), Error);
-  EXPECT_THROW(banks.after({{{"a", values}, {"a", values}}, {}}, pool), Error);
-  EXPECT_THROW(banks.after({{}, model.classes.names}, pool), Error);
-}
-
-namespace {
-
-/// Three classes of two attributes.
-Model named_model() {
-  Model model;
-  model.attribute_names = {"hooves", "stripes"};
-  model.classes.names = {"horse", "zebra", "deer"};
-  model.classes.seen = {1, 1, 0};
-  model.classes.semantics = Matrix<float>(3, 2);
-  for (std::size_t i = 0; i < 6; ++i) model.classes.semantics.data()[i] = static_cast<float>(i);
-  return model;
-}
-
-/// Why an edit is refused: the message, which begins with the place.
-std::string why_not(const BankNames& names, const BankEdit& edit) {
-  try {
-    names.resolved(edit);
-    return "";
-  } catch (const HttpError& e) {
-    EXPECT_EQ(e.status(), 400);
-    EXPECT_TRUE(std::string(e.what()).starts_with(e.place().field + ": ") ||
-                std::string(e.what()).starts_with(e.place().field + "."))
-        << e.what();
-    return e.what();
-  }
-}
-
-}  // namespace
 
 TEST(BankNames, AClassStartsFromAnotherAndHasItsOwnValues) {
   const Model model = named_model();

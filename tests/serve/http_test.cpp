@@ -13,6 +13,15 @@ std::string value_of(const std::vector<std::pair<std::string, std::string>>& hea
   return found;
 }
 
+std::vector<Route> some_routes() {
+  const auto nothing = [](const HttpRequest&) { return HttpResponse{}; };
+  return {{"GET", "/", nothing},
+          {"GET", "/a/sheet", nothing},
+          {"GET", "/a/*/b/*", nothing},
+          {"POST", "/both", nothing},
+          {"GET", "/both", nothing}};
+}
+
 }  // namespace
 
 TEST(ResponseText, OnlyThePageMayLoadItsOwnParts) {
@@ -34,25 +43,13 @@ TEST(ResponseText, AClosingTextIsAWholeResponse) {
   EXPECT_EQ(head + "body", text) << "a HEAD request learns the length";
 }
 
-namespace {
-
-std::vector<Route> some_routes() {
-  const auto nothing = [](const HttpRequest&) { return HttpResponse{}; };
-  return {{"GET", "/", nothing},
-          {"GET", "/a/sheet", nothing},
-          {"GET", "/a/*/b/*", nothing},
-          {"POST", "/both", nothing},
-          {"GET", "/both", nothing}};
-}
-
-}  // namespace
-
 TEST(RouteFinder, AStarStandsForOneSegment) {
   const auto routes = some_routes();
   const FoundRoute found = find_route(routes, "GET", "/a/1%2f/b/x");
   ASSERT_EQ(found.route, &routes[2]);
   EXPECT_EQ(found.captured, (std::vector<std::string>{"1%2f", "x"}));
-  for (const char* path : {"/a//b/x", "/a/1/b/", "/a/1/b", "/a/1/b/x/", "/a/1/2/b/x", "/A/1/b/x", "", "//", "/both/"}) {
+  for (const char* path : {"/a//b/x", "/a/1/b/", "/a/1/b", "/a/1/b/x/", "/a/1/2/b/x", "/A/1/b/x", "", "//", "/both/",
+                           "/a/../b/x/y", "/../../etc/passwd"}) {
     const FoundRoute none = find_route(routes, "GET", path);
     EXPECT_EQ(none.route, nullptr) << path;
     EXPECT_EQ(none.allowed, "") << path;

@@ -1,4 +1,3 @@
-
 #include "serve/listener.hpp"
 
 #include <gtest/gtest.h>

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace parsnets;
+using namespace std::string_literals;
 
 const std::string kType = "multipart/form-data; boundary=b";
 
@@ -120,10 +121,8 @@ TEST(Multipart, BoundariesAreThoseOfTheStandard) {
     EXPECT_EQ(parsed(part("a", "x", boundary) + "--" + boundary + "--", "Multipart/Form-Data;Boundary=" + boundary),
               "a|=x;");
   }
-  for (const std::string& wrong :
-       {std::string(71, 'x'), std::string("\"x \""), std::string("\"\""), std::string(""), std::string("\"x"),
-        std::string("x; boundary=x"), std::string("x y"), std::string("a*b"), std::string("\"a\x80\""),
-        std::string("\"a\\\"b\""), std::string(7900, 'x')}) {
+  for (const std::string& wrong : {std::string(71, 'x'), "\"x \""s, "\"\""s, ""s, "\"x"s, "x; boundary=x"s, "x y"s,
+                                   "a*b"s, "\"a\x80\""s, "\"a\\\"b\""s, std::string(7900, 'x')}) {
     EXPECT_TRUE(is_error(parsed(part("a", "x", "x") + "--x--", "multipart/form-data; boundary=" + wrong))) << wrong;
   }
   for (const char* wrong :
@@ -197,10 +196,9 @@ TEST(Multipart, HostileBodiesAreLookedAtAFewTimesPerByte) {
   const std::string boundary(70, '-'), type = "multipart/form-data; boundary=" + boundary,
                                        start = "--" + boundary + "\r\nContent-Disposition: form-data; name=a\r\n";
   for (const std::string& text :
-       {std::string("\r"), std::string("\r\n"), std::string("\r\n-"), std::string("-"), "\r\n" + std::string(71, '-'),
-        "\r\n" + std::string(71, '-') + "x", "\r\n--" + boundary + "x", std::string("A: b\r\n"), std::string(" "),
-        std::string("\t"), "A: " + std::string(8000, 'x') + "\r\n", std::string("x"), start + "\r\n",
-        start + "\r\nx\r\n", "\r\n--" + boundary + "\r\n"})
+       {"\r"s, "\r\n"s, "\r\n-"s, "-"s, "\r\n" + std::string(71, '-'), "\r\n" + std::string(71, '-') + "x",
+        "\r\n--" + boundary + "x", "A: b\r\n"s, " "s, "\t"s, "A: " + std::string(8000, 'x') + "\r\n", "x"s,
+        start + "\r\n", start + "\r\nx\r\n", "\r\n--" + boundary + "\r\n"})
     for (const std::string& before : {std::string(), start, start + "\r\n", "--" + boundary, "--" + boundary + "\r\n",
                                       "--" + boundary + "\r\nContent-Disposition: form-data; name=\""})
       for (const std::string& after : {std::string(), "\r\n--" + boundary + "--"}) {

@@ -115,9 +115,10 @@ inline std::string request_text(int port, const std::string& method, const std::
   return text + "\r\n" + body;
 }
 
-/// On a connection of its own.
-inline RawResponse ask(int port, const std::string& text) {
-  RawClient client(port);
+/// On a connection of its own; `from`, `to` as for RawClient.
+inline RawResponse ask(int port, const std::string& text, const char* from = "127.0.0.1",
+                       const char* to = "127.0.0.1") {
+  RawClient client(port, 0, from, to);
   client.send(text);
   return client.receive(text.starts_with("HEAD"));
 }

@@ -54,14 +54,11 @@ TEST(RequestJson, ReadsAddedClassesByNames) {
     EXPECT_THROW(add(bad), HttpError) << bad;
 }
 
-TEST(RequestJson, WithoutAWordNothingIsRejected) {
-  EXPECT_FALSE(parse_predict_request(R"({"samples":[0]})", kLimits).reject);
-  EXPECT_TRUE(parse_predict_query({{"reject", "true"}}, kLimits).reject);
-}
-
 TEST(RequestJson, ReadsTheSameFromAQuery) {
-  const auto request = parse_predict_query({{"top", "2"}, {"among", "seen"}, {"bank", R"({"remove":["x"]})"}}, kLimits);
+  const auto request = parse_predict_query(
+      {{"top", "2"}, {"among", "seen"}, {"reject", "true"}, {"bank", R"({"remove":["x"]})"}}, kLimits);
   EXPECT_EQ(request.top, 2u);
+  EXPECT_TRUE(request.reject);
   EXPECT_EQ(request.among, Among::seen);
   EXPECT_EQ(request.bank.remove.at(0), "x");
   EXPECT_THROW(parse_predict_query({{"features", "[[1,2,3]]"}}, kLimits), HttpError);

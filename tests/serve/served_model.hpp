@@ -86,12 +86,7 @@ struct ServedModel {
   explicit ServedModel(HttpServerOptions options = {})
       : service(model_to_serve(pool), ten_samples(), {.name = "small.safetensors", .batch = 100}),
         photographs(mean_colours(service.limits().dimensions)),
-        server(
-            [&] {
-              options.port = 0;
-              return options;
-            }(),
-            routes_of(service, photographs.get(), turnstile, metrics), metrics) {
+        server((options.port = 0, options), routes_of(service, photographs.get(), turnstile, metrics), metrics) {
     server.start();
   }
   int port() const { return server.port(); }

@@ -162,4 +162,13 @@ async function addClass(page, name, like) {
   await page.getByRole("button", { name: "Done" }).click();
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, newClass, addClass };
+const slider = (page, name) => page.getByRole("slider", { name, exact: true });
+
+async function redescribe(page, name, base, values) {
+  await page.getByRole("button", { name: `Redescribe ${name}` }).click();
+  await page.getByLabel("Like").selectOption(base);
+  for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
+  await settled(page);
+}
+
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, newClass, addClass, slider, redescribe };

@@ -2,7 +2,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { DEMO, trainedModel, startedServer, until, settled } = require("./playground.js");
+const { DEMO, trainedModel, startedServer, until, settled, slider, redescribe } = require("./playground.js");
 
 const started = startedServer(() => ["--model", trainedModel(), "--data", DEMO]);
 
@@ -15,15 +15,7 @@ async function score(page, name) {
   return { all: Number(found[3]), right: Number(found[2]) };
 }
 
-const slider = (page, name) => page.getByRole("slider", { name, exact: true });
 const tile = (page, label, index = 0) => page.locator(`.tile[aria-label^="${label},"]`).nth(index);
 const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")].some((one) => new RegExp(source).test(one.textContent)), pattern.source);
-
-async function redescribe(page, name, base, values) {
-  await page.getByRole("button", { name: `Redescribe ${name}` }).click();
-  await page.getByLabel("Like").selectOption(base);
-  for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
-  await settled(page);
-}
 
 module.exports = { started, withPage: started.withPage, score, slider, tile, announced, redescribe };

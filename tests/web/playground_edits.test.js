@@ -84,14 +84,6 @@ describe("edits", () => {
     assert.ok(bank.includes(Buffer.from("deer\0")));
   }));
 
-  test("a class of yours is deleted, and the deletion undone", limit, () => withPage(async (page) => {
-    await addClass(page, "pony", "horse");
-    await page.getByRole("button", { name: "Delete pony" }).click();
-    assert.equal(await page.locator(".class-rows .own").count(), 0);
-    await page.keyboard.press("Control+z");
-    assert.match(await page.locator(".class-rows .own").textContent(), /pony yours/);
-  }));
-
   test("a class that was redescribed and is deleted comes back as it was", limit, () => withPage(async (page) => {
     const before = await score(page, "deer");
     await redescribe(page, "deer", "ship", {});

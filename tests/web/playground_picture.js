@@ -2,18 +2,13 @@
 "use strict";
 
 const { launch } = require("./pages.js");
-const { DEMO, trainedModel, serve, openPlayground, settled } = require("./playground.js");
+const { DEMO, trainedModel, serve, openPlayground, redescribe } = require("./playground.js");
 
 (async () => {
   const server = await serve(["--model", trainedModel(), "--data", DEMO, "--port", "0"]);
   const browser = await launch();
   const { page } = await openPlayground(browser, server.url, { viewport: { width: 1280, height: 720 } });
-  await page.getByRole("button", { name: "Redescribe deer" }).click();
-  await page.getByLabel("Like").selectOption("horse");
-  for (const [name, value] of Object.entries({ antlers: 80, mane: 0, farm: 0, wild: 100, "in forest": 90 })) {
-    await page.getByRole("slider", { name, exact: true }).fill(String(value));
-  }
-  await settled(page);
+  await redescribe(page, "deer", "horse", { antlers: 80, mane: 0, farm: 0, wild: 100, "in forest": 90 });
   await page.locator(".sliders").evaluate((list) => list.scrollTo(0, 240));
   await page.screenshot({ path: process.argv[2], quality: 82, type: "jpeg" });
   await browser.close();
