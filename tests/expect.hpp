@@ -29,4 +29,10 @@ Error error_of(Work work, ErrorCode code = ErrorCode::bad_input) {
   return Error(ErrorCode::failure, "no error");
 }
 
+/// An error with this code and this part of its message.
+template <class Work>
+void expect_error(Work work, std::string_view part = "", ErrorCode code = ErrorCode::bad_input) {
+  EXPECT_TRUE(contains(error_of(work, code).what(), part));
+}
+
 }  // namespace parsnets::test

@@ -7,9 +7,9 @@
 
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
-#include "eval/expect_error.hpp"
 #include "eval/metrics.hpp"
 #include "eval/score_source.hpp"
+#include "expect.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/predictor.hpp"
 #include "parsnets/training.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "paths.hpp"
 #include "temp_dir.hpp"
 

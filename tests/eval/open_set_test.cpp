@@ -13,7 +13,7 @@
 #include "base/rng.hpp"
 #include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/field.hpp"
 #include "parsnets/predictor.hpp"

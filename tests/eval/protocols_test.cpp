@@ -8,7 +8,7 @@
 
 #include "base/rng.hpp"
 #include "base/scratch_file.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "model/prediction.hpp"
 #include "small_training.hpp"
 

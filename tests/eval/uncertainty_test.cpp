@@ -10,8 +10,8 @@
 #include <numeric>
 #include <random>
 
-#include "eval/expect_error.hpp"
 #include "eval/random_outcomes.hpp"
+#include "expect.hpp"
 #include "small_training.hpp"
 
 namespace parsnets::test {

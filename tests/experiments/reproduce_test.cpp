@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/file.hpp"
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "formats/array_files.hpp"
 #include "parsnets/evaluation.hpp"
 #include "small_training.hpp"

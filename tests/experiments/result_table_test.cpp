@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 
 namespace parsnets::test {
 

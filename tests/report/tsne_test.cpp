@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "eval/expect_error.hpp"
+#include "expect.hpp"
 #include "report/tsne_reference.hpp"
 
 namespace parsnets {
