@@ -13,7 +13,7 @@
 #include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/open_set.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "eval_protocols.hpp"
 #include "experiments/bench_results.hpp"
 #include "load_flags.hpp"

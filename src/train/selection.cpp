@@ -176,9 +176,8 @@ std::vector<FoldResult> Candidates::evaluate_path(std::span<const Candidate* con
       }
       const PreparedClasses prepared = model.prepare_classes(pool_);
       const auto scores_of = [&](const Matrix<float>& predicted) {
-        return ScoreSource{predicted.rows(), data_.classes(), [&](const ScoreVisitor& visit) {
-                             model.visit_prediction_scores(predicted.view(), prepared, pool_, visit);
-                           }};
+        return
+            [&](const ScoreVisitor& visit) { model.visit_prediction_scores(predicted.view(), prepared, pool_, visit); };
       };
       tell(i, evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, !quick));
       if (field_folds_ != nullptr)

@@ -11,7 +11,7 @@
 #include "base/machine.hpp"
 #include "data/feature_source.hpp"
 #include "data/semantics.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
