@@ -12,7 +12,7 @@
 #include "data/split.hpp"
 #include "eval/metrics.hpp"
 #include "eval/open_set.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "eval_protocols.hpp"
 #include "experiments/bench_results.hpp"
 #include "load_flags.hpp"

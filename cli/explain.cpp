@@ -6,7 +6,7 @@
 
 #include "base/machine.hpp"
 #include "command.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"

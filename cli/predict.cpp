@@ -11,7 +11,7 @@
 #include "base/processes.hpp"
 #include "command.hpp"
 #include "device/device_recogniser.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "feature_rows.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"

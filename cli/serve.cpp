@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "command.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"

@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <tuple>
 
@@ -15,9 +14,7 @@
 #include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
 #include "data/feature_source.hpp"
-#include "data/sample_set.hpp"
 #include "device/device_recogniser.hpp"
-#include "eval/metrics.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "train/fitter.hpp"
@@ -77,33 +74,28 @@ class ValidationModel {
   SelectionStep after(Precision precision, std::size_t rank) const {
     if (rank >= model_.gates.networks) rank = 0;
     const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
-    const auto unseen_labels = labels_of(data_, fold_.unseen), seen_labels = labels_of(data_, fold_.seen);
-    AccuracyCount zsl(data_.classes(), unseen_labels, fold_.held_classes);
-    std::optional<GzslCount> gzsl;
-    if (!fold_.seen.empty())
-      gzsl.emplace(data_.classes(), GzslLabels{{unseen_labels, fold_.held_classes}, {seen_labels, fold_.fit_classes}});
     const auto score = recogniser_of(device, pool_).visit_scores;
-    scores(fold_.unseen, unseen_, score).visit([&](std::size_t first, MatrixView<const float> some) {
-      zsl.add(first, some);
-      if (gzsl) gzsl->add_unseen(first, some);
-    });
-    if (!gzsl) return {"", zsl.result().top1_per_class, 0};
-    scores(fold_.seen, seen_, score).visit([&](std::size_t first, MatrixView<const float> some) {
-      gzsl->add_seen(first, some);
-    });
-    return {"", zsl.result().top1_per_class, gzsl->at(gamma_).h};
+    const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
+                                            data_, fold_, /*with_temperature=*/false, gamma_);
+    return {"", result.zsl, result.h};
   }
 
  private:
   using Score = std::function<void(MatrixView<const float>, const ScoreVisitor&)>;
 
   /// Of these samples, whose features are in `held` unless there are too many.
-  ScoreSource scores(std::span<const std::int32_t> rows, const Matrix<float>& held, Score score) const {
-    const std::size_t classes = model_.classes.names.size();
-    if (held.rows() != rows.size()) return scores_of_rows(data_.features, rows, classes, std::move(score));
-    return {rows.size(), classes, [x = held.view(), score = std::move(score)](const ScoreVisitor& visit) {
-              if (x.rows() > 0) score(x, visit);
-            }};
+  ScoreRows scores(std::span<const std::int32_t> rows, const Matrix<float>& held, Score score) const {
+    return [&features = data_.features, rows, &held, score = std::move(score)](const ScoreVisitor& visit) {
+      if (held.rows() == rows.size()) {
+        if (!rows.empty()) score(held.view(), visit);
+        return;
+      }
+      for (std::size_t start = 0; start < rows.size(); start += kScoredRows) {
+        const auto some = rows.subspan(start, std::min(kScoredRows, rows.size() - start));
+        score(gather_rows(features, some).view(),
+              [&](std::size_t first, MatrixView<const float> scored) { visit(start + first, scored); });
+      }
+    };
   }
 
   const Dataset& data_;

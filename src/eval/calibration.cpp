@@ -10,7 +10,7 @@
 
 #include "data/sample_set.hpp"
 #include "eval/metrics.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 
@@ -86,11 +86,12 @@ double fit(const Rows& rows, std::size_t classes, std::span<const std::int32_t> 
 
 }  // namespace
 
-double fit_temperature(const ScoreSource& unseen, const ScoreSource& seen, const GzslLabels& given, double gamma) {
-  std::vector<float> calibrated(unseen.classes);
+double fit_temperature(std::size_t classes, const ScoreRows& unseen, const ScoreRows& seen, const GzslLabels& given,
+                       double gamma) {
+  std::vector<float> calibrated(classes);
   const Rows rows = [&](const auto& visit) {
-    const auto visit_side = [&](const ScoreSource& side, std::size_t start) {
-      side.visit([&](std::size_t first, MatrixView<const float> scores) {
+    const auto visit_side = [&](const ScoreRows& side, std::size_t start) {
+      side([&](std::size_t first, MatrixView<const float> scores) {
         for (std::size_t r = 0; r < scores.rows(); ++r) {
           std::ranges::copy(scores.row(r), calibrated.begin());
           for (const auto c : given.seen.classes) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
@@ -99,13 +100,13 @@ double fit_temperature(const ScoreSource& unseen, const ScoreSource& seen, const
       });
     };
     visit_side(unseen, 0);
-    visit_side(seen, unseen.rows);
+    visit_side(seen, given.unseen.labels.size());
   };
   std::vector<std::int32_t> labels(given.unseen.labels.begin(), given.unseen.labels.end()),
       candidates(given.seen.classes.begin(), given.seen.classes.end());
   labels.insert(labels.end(), given.seen.labels.begin(), given.seen.labels.end());
   candidates.insert(candidates.end(), given.unseen.classes.begin(), given.unseen.classes.end());
-  return fit(rows, unseen.classes, labels, candidates);
+  return fit(rows, classes, labels, candidates);
 }
 
 // Gamma and temperature of a model from labelled samples.
@@ -135,18 +136,17 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
            fmt::format("{} of seen and {} of unseen classes", seen.rows.size(), unseen.rows.size()));
   const Predictor predictor(model, pool);
   const auto scores_of = [&](const Matrix<float>& rows) {
-    return kept(
-        {rows.rows(), classes, [&](const ScoreVisitor& visit) { predictor.visit_scores(rows.view(), pool, visit); }},
-        kKeptScores);
+    return kept([&](const ScoreVisitor& visit) { predictor.visit_scores(rows.view(), pool, visit); }, rows.rows(),
+                classes, kKeptScores);
   };
   const Matrix<float> unseen_rows = gather_rows(x, unseen.rows), seen_rows = gather_rows(x, seen.rows);
-  const ScoreSource unseen_scores = scores_of(unseen_rows), seen_scores = scores_of(seen_rows);
+  const ScoreRows unseen_scores = scores_of(unseen_rows), seen_scores = scores_of(seen_rows);
   const GzslLabels sides{{unseen.labels, unseen.classes}, {seen.labels, seen.classes}};
   GzslCount count(classes, sides);
-  unseen_scores.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
-  seen_scores.visit([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
+  unseen_scores([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
+  seen_scores([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
   const double gamma = count.best_gamma();
-  model.temperature = fit_temperature(unseen_scores, seen_scores, sides, gamma);
+  model.temperature = fit_temperature(classes, unseen_scores, seen_scores, sides, gamma);
   model.gamma = gamma;
 }
 

@@ -13,7 +13,7 @@
 #include "eval/metrics.hpp"
 #include "eval/model_data.hpp"
 #include "eval/recogniser.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@
 
 namespace parsnets {
 
-struct ScoreSource;  // eval/score_source.hpp
+/// Hands out all rows of n x C scores, some at a time, as often as asked and to the same bits.
+using ScoreRows = std::function<void(const ScoreVisitor&)>;
 
 /// Accuracy of scores. Only `candidates` compete. Ties go to the earlier candidate.
 class AccuracyCount {
@@ -87,7 +89,8 @@ class GzslCount {
 /// applied to the scores of the seen ones: just what confidences are made from. To about 12 digits. Where the minimum
 /// lies at 0 or infinity (all labels on top, or scores no better than chance) it is 1e-4 or 1e4 times the largest
 /// spread of scores in a row; 1 if all scores of each row are equal. Visits the scores some dozens of times.
-double fit_temperature(const ScoreSource& unseen, const ScoreSource& seen, const GzslLabels& labels, double gamma);
+double fit_temperature(std::size_t classes, const ScoreRows& unseen, const ScoreRows& seen, const GzslLabels& labels,
+                       double gamma);
 
 /// How many test samples of class `label` were taken for class `predicted`; both are places in the data set's classes.
 struct Confusion {

@@ -16,7 +16,7 @@
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
 #include "eval/model_data.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
 

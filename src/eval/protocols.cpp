@@ -11,7 +11,7 @@
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
 #include "eval/model_data.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "model/field_em.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"

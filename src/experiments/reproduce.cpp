@@ -71,48 +71,35 @@ std::vector<StudyVariant> study_variants(const std::vector<FoundDataset>& found,
   return variants;
 }
 
-enum class StudyPart { methods, ablation, sparsity };
-
-/// The file of a part's results. Those of the parts of the method lie beside the default model, where the report looks.
-fs::path results_file(const StudyVariant& variant, StudyPart part) {
-  if (part == StudyPart::methods) return variant.folder / "methods.json";
-  return variant.folder / "default" / (part == StudyPart::ablation ? "ablation.json" : "sparsity.json");
-}
-
-struct StudyPlan {
-  StudyPart part;
+/// A part of a study.
+struct StudyPart {
+  Json StudySet::*results;  ///< of a data set
+  const char* file;  ///< of these, in the folder of the data set; the report finds those beside the default model
   std::vector<Entry> entries;
   std::uint64_t seeds;
+
+  bool keeps_models() const { return results == &StudySet::methods; }
 };
 
-std::vector<Entry> study_entries(const std::string& methods) {
-  std::vector<Entry> entries;
-  for (std::size_t start = 0; start <= methods.size();) {
-    const std::size_t end = std::min(methods.find(',', start), methods.size());
-    const std::string text = methods.substr(start, end - start);
-    start = end + 1;
-    Entry entry = method_entries(text, TrainSettings{}).front();
-    entry.label = text;
-    if (std::ranges::any_of(entries, [&](const Entry& other) { return other.label == text; }))
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}: expected each method once, found '{}' twice", option_name("methods"), text));
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
 /// The parts that the options ask for, methods first. Throws usage for methods that are unknown or occur twice.
-std::vector<StudyPlan> study_plan(const ReproduceOptions& options) {
-  std::vector<StudyPlan> plan;
-  plan.push_back({StudyPart::methods, study_entries(options.methods), static_cast<std::uint64_t>(options.seeds)});
-  if (options.ablation) plan.push_back({StudyPart::ablation, ablation_entries(TrainSettings{}), 1});
+std::vector<StudyPart> study_plan(const ReproduceOptions& options) {
+  std::vector<StudyPart> plan{{&StudySet::methods, "methods.json", method_entries(options.methods, TrainSettings{}),
+                               static_cast<std::uint64_t>(options.seeds)}};
+  std::set<std::string> labels;
+  for (const auto& entry : plan[0].entries)
+    if (!labels.insert(entry.label).second)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: expected each method once, found '{}' twice", option_name("methods"), entry.label));
+  if (options.ablation)
+    plan.push_back({&StudySet::ablation, "default/ablation.json", ablation_entries(TrainSettings{}), 1});
   if (options.sparsity)
-    plan.push_back({StudyPart::sparsity, sweep_entries("k", method_entries("parsnets", TrainSettings{})), 1});
+    plan.push_back({&StudySet::sparsity, "default/sparsity.json",
+                    sweep_entries("k", method_entries("parsnets", TrainSettings{})), 1});
   for (auto& part : plan)
     for (auto& entry : part.entries) {
       entry.options.run.memory_limit = options.memory_limit;
       // Rows of the ablation search a grid each: on one fold, or they would take most of the time.
-      if (part.part == StudyPart::ablation && entry.options.search.kind == Search::grid)
+      if (part.results == &StudySet::ablation && entry.options.search.kind == Search::grid)
         entry.options.calibration.folds = 1;
     }
   return plan;
@@ -189,8 +176,20 @@ class Study {
     return text.empty() ? "no data set folder" : text;
   }
 
-  static bool suits(const StudyVariant& variant, const StudyPlan& part) {
-    return part.part != StudyPart::sparsity || variant.samples >= kSweptNetworks;
+  static bool suits(const StudyVariant& variant, const StudyPart& part) {
+    return part.results != &StudySet::sparsity || variant.samples >= kSweptNetworks;
+  }
+
+  /// What is on file of a part; null: nothing. Rows of earlier calls with other methods stay in the file alone.
+  static Json results_of(const StudyVariant& variant, const StudyPart& part) {
+    const fs::path file = variant.folder / part.file;
+    if (!fs::exists(file)) return nullptr;
+    Json json = read_bench_results(file), rows = Json::array();
+    for (const auto& entry : part.entries)
+      for (const auto& row : json.at("methods"))
+        if (row.at("method") == entry.label) rows.push_back(row);
+    json["methods"] = std::move(rows);
+    return json;
   }
 
   /// What is to be run, and what finished runs took.
@@ -205,9 +204,7 @@ class Study {
     for (auto& variant : variants_) {
       for (const auto& part : plan_) {
         if (!suits(variant, part)) continue;
-        Json rows = Json::array();
-        if (const fs::path file = results_file(variant, part.part); fs::exists(file))
-          rows = read_bench_results(file).at("methods");
+        const Json results = results_of(variant, part), rows = results.is_object() ? results["methods"] : Json::array();
         for (const auto& entry : part.entries) {
           const StudyRun run{entry.label, variant.title, variant.samples};
           std::size_t there = 0;
@@ -256,28 +253,27 @@ class Study {
         continue;
       }
       Json info = bench_info(data, options_.seed, part.seeds);
-      if (part.part == StudyPart::ablation) info["ablation"] = true;
-      if (part.part == StudyPart::sparsity) info["sweep"] = "k";
-      BenchResults results(std::move(info), results_file(variant, part.part), true);
+      if (part.results == &StudySet::ablation) info["ablation"] = true;
+      if (part.results == &StudySet::sparsity) info["sweep"] = "k";
+      BenchResults results(std::move(info), variant.folder / part.file, true);
       for (const auto& entry : part.entries) run_one(variant, part, entry, data, results);
     }
     write_tables();
   }
 
-  void run_one(const StudyVariant& variant, const StudyPlan& part, const Entry& entry, const Dataset& data,
+  void run_one(const StudyVariant& variant, const StudyPart& part, const Entry& entry, const Dataset& data,
                BenchResults& results) {
     RunEntry how{options_.seed, part.seeds, options_.message, {}, {}};
     std::size_t trained = 0;
     how.before = [&](std::uint64_t seed) { say(variant, entry.label, seed); };
     how.keep = [&](const Model& model, const TrainRun& run, std::uint64_t seed) {
-      if (part.part == StudyPart::methods && seed == options_.seed) keep(variant, entry, model, run);
+      if (part.keeps_models() && seed == options_.seed) keep(variant, entry, model, run);
       finished_.push_back({entry.label, variant.title, variant.samples, run.seconds});
       drop(finished_.back());
       ++trained;
     };
     run_entry(entry, how, data, pool_, &quiet_, results);
-    if (part.part == StudyPart::methods && is_reported(entry) && results.has_run(options_.seed) &&
-        !has_model(variant, entry))
+    if (part.keeps_models() && is_reported(entry) && results.has_run(options_.seed) && !has_model(variant, entry))
       train_again(variant, entry, data);
     result_.runs += trained;
     result_.reused += results.row()["runs"].size() - trained;
@@ -328,24 +324,13 @@ class Study {
     std::vector<StudySet> sets;
     reported_.clear();
     for (const auto& variant : variants_) {
-      StudySet set{variant.title, {}, {}, {}};
-      const auto read = [&](StudyPart part) {
-        const fs::path file = results_file(variant, part);
-        const bool wanted = std::ranges::any_of(plan_, [&](const StudyPlan& p) { return p.part == part; });
-        Json json = wanted && fs::exists(file) ? read_bench_results(file) : Json();
-        if (json.is_object()) only_planned(part, json);
-        return json;
-      };
-      set.methods = read(StudyPart::methods);
-      set.ablation = read(StudyPart::ablation);
-      set.sparsity = read(StudyPart::sparsity);
-      sets.push_back(std::move(set));
+      StudySet& set = sets.emplace_back(StudySet{variant.title, {}, {}, {}});
+      for (const auto& part : plan_) set.*part.results = results_of(variant, part);
       std::vector<fs::path> shown;
-      for (const auto& part : plan_)
-        for (const auto& entry : part.entries)
-          if (const fs::path folder = variant.folder / file_name(entry.label);
-              part.part == StudyPart::methods && is_reported(entry) && fs::exists(folder / "model.safetensors"))
-            shown.push_back(folder);
+      for (const auto& entry : plan_.front().entries)
+        if (const fs::path folder = variant.folder / file_name(entry.label);
+            is_reported(entry) && fs::exists(folder / "model.safetensors"))
+          shown.push_back(folder);
       // The page opens with the first: the default model, which ablation and sweep are about.
       std::ranges::stable_partition(shown, [](const fs::path& folder) { return folder.filename() == "default"; });
       reported_.insert(reported_.end(), shown.begin(), shown.end());
@@ -407,17 +392,6 @@ class Study {
     return heading;
   }
 
-  /// Rows of earlier calls with other methods stay in the file and out of the tables.
-  void only_planned(StudyPart part, Json& json) const {
-    Json rows = Json::array();
-    for (const auto& planned : plan_)
-      if (planned.part == part)
-        for (const auto& entry : planned.entries)
-          for (const auto& row : json.at("methods"))
-            if (row.at("method") == entry.label) rows.push_back(row);
-    json["methods"] = std::move(rows);
-  }
-
   Json summary_json() const {
     Json json{{"version", PARSNETS_VERSION}, {"methods", options_.methods}, {"seeds", options_.seeds},
               {"seed", options_.seed},       {"runs", result_.runs},        {"reused", result_.reused},
@@ -441,7 +415,7 @@ class Study {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   ProgressAlone quiet_{progress_};
-  std::vector<StudyPlan> plan_;
+  std::vector<StudyPart> plan_;  ///< methods first
   std::vector<CitedRow> own_;
   std::vector<FoundDataset> found_;
   std::vector<StudyVariant> variants_;

@@ -9,7 +9,7 @@
 #include "base/machine.hpp"
 #include "data/load_options.hpp"
 #include "data/sample_files.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/machine.hpp"
 #include "data/sample_set.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "train/fitter.hpp"
 
 namespace parsnets {

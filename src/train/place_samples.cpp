@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/machine.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {

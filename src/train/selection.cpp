@@ -175,8 +175,7 @@ std::vector<FoldResult> Candidates::evaluate_path(std::span<const Candidate* con
       }
       const Predictor predictor(model, pool_);
       const auto scores_of = [&](const Matrix<float>& f) {
-        return ScoreSource{f.rows(), data_.classes(),
-                           [&](const ScoreVisitor& visit) { predictor.compare(f.view(), pool_, visit); }};
+        return [&](const ScoreVisitor& visit) { predictor.compare(f.view(), pool_, visit); };
       };
       tell(i, evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, !quick));
       if (field_folds_ != nullptr)

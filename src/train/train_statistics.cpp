@@ -12,7 +12,7 @@
 #include "data/feature_source.hpp"
 #include "data/sample_set.hpp"
 #include "data/semantics.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"

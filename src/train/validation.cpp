@@ -89,34 +89,39 @@ Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<co
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool) {
   const Predictor predictor(model, pool);
   const auto source = [&](const Indices& rows) {
-    return scores_of_rows(
-        data.features, rows, model.classes.names.size(),
-        [&](MatrixView<const float> x, const ScoreVisitor& visit) { predictor.visit_scores(x, pool, visit); });
+    return [&](const ScoreVisitor& visit) {
+      visit_row_blocks(data, rows, kScoredRows, [&](std::size_t first, std::span<const std::int32_t> block) {
+        const Matrix<float> x = gather_rows(data.features.view(), block);
+        predictor.visit_scores(x.view(), pool,
+                               [&](std::size_t row, MatrixView<const float> scores) { visit(first + row, scores); });
+      });
+    };
   };
   return evaluate_fold(source(fold.unseen), source(fold.seen), data, fold);
 }
 
-FoldResult evaluate_fold(const ScoreSource& unseen_scores, const ScoreSource& seen_scores, const Dataset& data,
-                         const Fold& fold, bool with_temperature) {
+FoldResult evaluate_fold(const ScoreRows& unseen_scores, const ScoreRows& seen_scores, const Dataset& data,
+                         const Fold& fold, bool with_temperature, std::optional<double> gamma) {
   FoldResult result;
   const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
   const std::uint64_t kept_bytes = with_temperature ? kKeptScores : 0;  // else they are visited once
-  const ScoreSource unseen = kept(unseen_scores, kept_bytes), seen = kept(seen_scores, kept_bytes);
+  const ScoreRows unseen = kept(unseen_scores, fold.unseen.size(), data.classes(), kept_bytes),
+                  seen = kept(seen_scores, fold.seen.size(), data.classes(), kept_bytes);
   const GzslLabels labels{{unseen_labels, fold.held_classes}, {seen_labels, fold.fit_classes}};
   AccuracyCount zsl(data.classes(), unseen_labels, fold.held_classes);
   std::optional<GzslCount> gzsl;
   if (!fold.seen.empty()) gzsl.emplace(data.classes(), labels);
-  unseen.visit([&](std::size_t first, MatrixView<const float> scores) {
+  unseen([&](std::size_t first, MatrixView<const float> scores) {
     zsl.add(first, scores);
     if (gzsl) gzsl->add_unseen(first, scores);
   });
   result.zsl = zsl.result().top1_per_class;
   if (!gzsl) return result;
-  seen.visit([&](std::size_t first, MatrixView<const float> scores) { gzsl->add_seen(first, scores); });
-  result.gamma = gzsl->best_gamma();
+  seen([&](std::size_t first, MatrixView<const float> scores) { gzsl->add_seen(first, scores); });
+  result.gamma = gamma ? *gamma : gzsl->best_gamma();
   result.h = gzsl->at(result.gamma).h;
   if (!with_temperature) return result;
-  result.temperature = fit_temperature(unseen, seen, labels, result.gamma);
+  result.temperature = fit_temperature(data.classes(), unseen, seen, labels, result.gamma);
   return result;
 }
 

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/threads.hpp"
@@ -47,8 +48,9 @@ Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<co
                            ThreadPool& pool);
 /// Scores a model that was fitted on fold.fit; its class bank is in the data set's class order.
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool);
-/// The same from scores of fold.unseen and fold.seen; the temperature is the costly part and may be left out.
-FoldResult evaluate_fold(const ScoreSource& unseen, const ScoreSource& seen, const Dataset& data, const Fold& fold,
-                         bool with_temperature = true);
+/// The same from scores of fold.unseen and fold.seen; the temperature is the costly part and may be left out. With a
+/// gamma, `h` is that at it.
+FoldResult evaluate_fold(const ScoreRows& unseen, const ScoreRows& seen, const Dataset& data, const Fold& fold,
+                         bool with_temperature = true, std::optional<double> gamma = {});
 
 }  // namespace parsnets

@@ -8,7 +8,7 @@
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
 #include "eval/metrics.hpp"
-#include "eval/score_source.hpp"
+#include "eval/scoring.hpp"
 #include "expect.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/predictor.hpp"
@@ -28,12 +28,12 @@ struct CalibrationProblem {
 
   MatrixView<const float> view() const { return {scores.data(), labels.size(), classes}; }
   double fit() const {  // in blocks of 8 rows
-    const ScoreSource all{
-        labels.size(), classes, [&](const ScoreVisitor& visit) {
-          for (std::size_t first = 0; first < labels.size(); first += 8)
-            visit(first, {view().row(first).data(), std::min<std::size_t>(8, labels.size() - first), classes});
-        }};
-    return fit_temperature(all, {0, classes, [](const ScoreVisitor&) {}}, {{labels, candidates}, {}}, 0);
+    const auto all = [&](const ScoreVisitor& visit) {
+      for (std::size_t first = 0; first < labels.size(); first += 8)
+        visit(first, {view().row(first).data(), std::min<std::size_t>(8, labels.size() - first), classes});
+    };
+    return fit_temperature(
+        classes, all, [](const ScoreVisitor&) {}, {{labels, candidates}, {}}, 0);
   }
 
   double loss(double t) const {
@@ -177,14 +177,14 @@ TEST(Temperature, OfSeenAndUnseenSamplesIsThatOfAllWithGammaTakenOffKeptOrNot) {
     int visits = 0;
     const auto source = [&](int side) {
       const MatrixView<const float> rows(scores[side].data(), labels[side].size(), p.classes);
-      return kept({rows.rows(), rows.cols(),
-                   [&visits, rows](const ScoreVisitor& visit) {
-                     ++visits;
-                     visit(0, rows);
-                   }},
-                  bytes);
+      const auto counted = [&visits, rows](const ScoreVisitor& visit) {
+        ++visits;
+        visit(0, rows);
+      };
+      return kept(counted, rows.rows(), rows.cols(), bytes);
     };
-    const double found = fit_temperature(source(0), source(1), {{labels[0], unseen}, {labels[1], seen}}, gamma);
+    const double found =
+        fit_temperature(p.classes, source(0), source(1), {{labels[0], unseen}, {labels[1], seen}}, gamma);
     EXPECT_NEAR(found / p.fit(), 1, 1e-10);
     if (bytes == 0)
       EXPECT_GT(visits, 6);
@@ -239,13 +239,11 @@ TEST(CalibrateModel, GammaAndTemperatureAreTheBestOfAFineGrid) {
   for (double gamma = -2; gamma <= 2; gamma += 0.002) EXPECT_LE(harmonic(gamma), harmonic(model.gamma) + 1e-9) << gamma;
 
   const auto loss = [&](double temperature) {
-    Model at = train(data, test::small_options("ridge"), pool);
-    at.gamma = model.gamma;
-    at.temperature = temperature;
+    const Ranking ranking(model.classes.seen, model.gamma, temperature, Among::all);
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::vector<float> row(scores.row(i).begin(), scores.row(i).end());
-      Ranking(at).to_confidences(row);
+      ranking.to_confidences(row);
       sum -= std::log(std::max(1e-30, static_cast<double>(row[static_cast<std::size_t>(labels[i])])));
     }
     return sum;

@@ -28,10 +28,19 @@ Accuracy accuracy_among(MatrixView<const float> scores, const Labels& labels, co
   return count.result();
 }
 
-void expect_class(const ClassAccuracy& found, std::int32_t c, std::size_t samples, double top1) {
-  EXPECT_EQ(found.class_index, c);
-  EXPECT_EQ(found.samples, samples);
-  EXPECT_DOUBLE_EQ(found.top1, top1);
+void expect_same(const Accuracy& a, const Accuracy& b) {
+  EXPECT_EQ(a.top1_per_class, b.top1_per_class);
+  EXPECT_EQ(a.top1, b.top1);
+  EXPECT_EQ(a.top5, b.top5);
+}
+
+void expect_classes(const std::vector<ClassAccuracy>& found, const std::vector<ClassAccuracy>& want) {
+  ASSERT_EQ(found.size(), want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    EXPECT_EQ(found[k].class_index, want[k].class_index);
+    EXPECT_EQ(found[k].samples, want[k].samples);
+    EXPECT_DOUBLE_EQ(found[k].top1, want[k].top1);
+  }
 }
 
 /// Classes 0, 1, ..., and a label among them for each of n samples.
@@ -52,9 +61,7 @@ TEST(Accuracy, PerClassMeanCountsEveryOccurringClassAlike) {
   const auto a = accuracy_among(view(scores, 3), Labels{0, 0, 0, 0, 2}, Labels{0, 1, 2});
   EXPECT_DOUBLE_EQ(a.top1_per_class, (75.0 + 0.0) / 2);
   EXPECT_DOUBLE_EQ(a.top1, 60.0);
-  ASSERT_EQ(a.classes.size(), 2u);
-  expect_class(a.classes[0], 0, 4, 75);
-  expect_class(a.classes[1], 2, 1, 0);
+  expect_classes(a.classes, {{0, 4, 75}, {2, 1, 0}});
 }
 
 TEST(Accuracy, OnlyCandidatesCompete) {
@@ -126,11 +133,7 @@ TEST(Accuracy, MonotoneMapsOfARowChangeNothing) {
     mapped[i] = scores[i] * scores[i] * 0.5f - static_cast<float>(i / classes);
   }
   const auto [labels, all] = random_labels(rng, n, classes);
-  const auto a = accuracy_among(view(scores, classes), labels, all);
-  const auto b = accuracy_among(view(mapped, classes), labels, all);
-  EXPECT_EQ(a.top1_per_class, b.top1_per_class);
-  EXPECT_EQ(a.top1, b.top1);
-  EXPECT_EQ(a.top5, b.top5);
+  expect_same(accuracy_among(view(scores, classes), labels, all), accuracy_among(view(mapped, classes), labels, all));
 }
 
 TEST(Accuracy, RefusesScoresThatAreNotFiniteButOnlyOfCandidates) {
@@ -206,6 +209,16 @@ Problem random_problem(Rng& rng) {
   return p;
 }
 
+/// body(problem, rng) for so many random problems.
+template <class Body>
+void for_problems(std::uint64_t seed, int count, Body body) {
+  Rng rng(seed);
+  for (int problem = 0; problem < count; ++problem) {
+    SCOPED_TRACE(problem);
+    body(random_problem(rng), rng);
+  }
+}
+
 /// The definition, by argmax over the calibrated scores of all classes; the unseen come first, so they win ties.
 double direct_accuracy(const Problem& p, MatrixView<const float> scores, const Labels& labels, double gamma) {
   std::vector<double> samples(p.classes, 0), right(p.classes, 0);
@@ -261,24 +274,20 @@ Problem ladder() {
 }
 
 TEST(Gzsl, FiguresAtAGammaAreThoseOfTheDirectArgmax) {
-  Rng rng(21);
-  for (int problem = 0; problem < 60; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(21, 60, [](const Problem& p, Rng&) {
     for (const double gamma : dense_grid()) {
       const auto got = p.at(gamma);
       const auto want = direct(p, gamma);
-      ASSERT_NEAR(got.u, want.u, 1e-10) << problem << ' ' << gamma;
-      ASSERT_NEAR(got.s, want.s, 1e-10) << problem << ' ' << gamma;
+      ASSERT_NEAR(got.u, want.u, 1e-10) << gamma;
+      ASSERT_NEAR(got.s, want.s, 1e-10) << gamma;
       ASSERT_NEAR(got.h, harmonic(want.u, want.s), 1e-10);
       ASSERT_EQ(got.gamma, gamma);
     }
-  }
+  });
 }
 
 TEST(Gzsl, CurveHoldsEveryPointOfADenseGridOnceAndNoOther) {
-  Rng rng(22);
-  for (int problem = 0; problem < 400; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(22, 400, [](const Problem& p, Rng&) {
     std::vector<TradeOff> want;
     for (const double gamma : dense_grid()) {
       const auto point = direct(p, gamma);
@@ -286,7 +295,7 @@ TEST(Gzsl, CurveHoldsEveryPointOfADenseGridOnceAndNoOther) {
         want.push_back(point);
     }
     const auto curve = p.at(0).curve;
-    ASSERT_EQ(curve.size(), want.size()) << problem;
+    ASSERT_EQ(curve.size(), want.size());
     for (std::size_t k = 0; k < curve.size(); ++k) {
       EXPECT_NEAR(curve[k].u, want[k].u, 1e-10);
       EXPECT_NEAR(curve[k].s, want[k].s, 1e-10);
@@ -297,13 +306,11 @@ TEST(Gzsl, CurveHoldsEveryPointOfADenseGridOnceAndNoOther) {
     }
     EXPECT_EQ(curve.front().u, 0);
     EXPECT_EQ(curve.back().s, 0);
-  }
+  });
 }
 
 TEST(Gzsl, EveryPointOfTheCurveIsExactlyTheEvaluationAtItsGamma) {
-  Rng rng(23);
-  for (int problem = 0; problem < 100; ++problem) {
-    Problem p = random_problem(rng);
+  for_problems(23, 100, [](Problem p, Rng& rng) {
     for (auto& v : p.unseen_scores) v += static_cast<float>(rng.normal());
     for (auto& v : p.seen_scores) v += static_cast<float>(rng.normal());
     const auto curve = p.at(0).curve;
@@ -321,15 +328,13 @@ TEST(Gzsl, EveryPointOfTheCurveIsExactlyTheEvaluationAtItsGamma) {
     const double inf = std::numeric_limits<double>::infinity();
     EXPECT_EQ(p.at(-inf).s, curve.front().s);
     EXPECT_EQ(p.at(inf).u, curve.back().u);
-  }
+  });
 }
 
 TEST(Gzsl, AreaIsTheWeightedShareOfPairsInTheRightOrder) {
   // Like the area under a ROC curve: over pairs of an unseen and a seen sample that can be right, weighted by
   // 1 / (classes x samples of the class), the share where the unseen one turns right before the seen one turns wrong.
-  Rng rng(24);
-  for (int problem = 0; problem < 300; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(24, 300, [](const Problem& p, Rng&) {
     struct Weighted {
       double gamma, weight;
     };
@@ -356,7 +361,7 @@ TEST(Gzsl, AreaIsTheWeightedShareOfPairsInTheRightOrder) {
       for (const auto& s : able(p.s(), p.seen_labels, p.seen))
         area += u.weight * s.weight * (u.gamma < s.gamma ? 1 : u.gamma == s.gamma ? 0.5 : 0);
     EXPECT_NEAR(p.at(0).ausuc, 100 * area, 1e-10);
-  }
+  });
 }
 
 TEST(Gzsl, ALadderOfFourSamplesByHand) {
@@ -373,12 +378,8 @@ TEST(Gzsl, ALadderOfFourSamplesByHand) {
     EXPECT_DOUBLE_EQ(result.curve[k].s, want[k].s);
   }
   EXPECT_DOUBLE_EQ(result.ausuc, 100 * (0.5 * 1 + 0.5 * 0.5));
-  ASSERT_EQ(result.unseen_classes.size(), 2u);
-  expect_class(result.unseen_classes[0], 0, 1, 100);
-  expect_class(result.unseen_classes[1], 1, 1, 0);
-  ASSERT_EQ(result.seen_classes.size(), 2u);
-  expect_class(result.seen_classes[0], 2, 1, 0);
-  expect_class(result.seen_classes[1], 3, 1, 100);
+  expect_classes(result.unseen_classes, {{0, 1, 100}, {1, 1, 0}});
+  expect_classes(result.seen_classes, {{2, 1, 0}, {3, 1, 100}});
 }
 
 TEST(Gzsl, ATieBetweenSeenAndUnseenGoesToTheUnseenClass) {
@@ -403,8 +404,7 @@ TEST(Gzsl, ClassesWithoutSamplesTakeNoPartInTheMeans) {
   p.unseen_labels = {0};
   const auto result = p.at(2.5);
   EXPECT_DOUBLE_EQ(result.u, 100);
-  ASSERT_EQ(result.unseen_classes.size(), 1u);
-  expect_class(result.unseen_classes[0], 0, 1, 100);
+  expect_classes(result.unseen_classes, {{0, 1, 100}});
 }
 
 TEST(Gzsl, RandomScoresAreRightByChanceOnly) {
@@ -430,9 +430,7 @@ TEST(Gzsl, RandomScoresAreRightByChanceOnly) {
 }
 
 TEST(Gzsl, ABonusOnAllSeenScoresOnlyShiftsGamma) {
-  Rng rng(26);
-  for (int problem = 0; problem < 50; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(26, 50, [](const Problem& p, Rng&) {
     Problem shifted = p;
     for (auto* scores : {&shifted.unseen_scores, &shifted.seen_scores})
       for (std::size_t i = 0; i < scores->size(); i += p.classes)
@@ -446,13 +444,11 @@ TEST(Gzsl, ABonusOnAllSeenScoresOnlyShiftsGamma) {
     if (a.ausuc > 0) {
       EXPECT_EQ(p.best() + 0.75, shifted.best());
     }
-  }
+  });
 }
 
 TEST(Gzsl, TheOrderOfSamplesChangesNothing) {
-  Rng rng(27);
-  for (int problem = 0; problem < 50; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(27, 50, [](const Problem& p, Rng& rng) {
     Problem mixed = p;
     const auto order = rng.permutation(p.seen_labels.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -463,20 +459,18 @@ TEST(Gzsl, TheOrderOfSamplesChangesNothing) {
     EXPECT_EQ(a.h, b.h);
     EXPECT_EQ(a.ausuc, b.ausuc);
     EXPECT_EQ(p.best(), mixed.best());
-  }
+  });
 }
 
 TEST(BestGamma, NoGammaOfADenseGridDoesBetter) {
-  Rng rng(28);
-  for (int problem = 0; problem < 200; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(28, 200, [](const Problem& p, Rng&) {
     double best = 0;
     for (const double gamma : dense_grid()) {
       const auto point = direct(p, gamma);
       best = std::max(best, harmonic(point.u, point.s));
     }
-    EXPECT_NEAR(p.at(p.best()).h, best, 1e-10) << problem;
-  }
+    EXPECT_NEAR(p.at(p.best()).h, best, 1e-10);
+  });
 }
 
 TEST(BestGamma, IsTheMiddleOfTheWidestBestInterval) {
@@ -525,32 +519,23 @@ TEST(Gzsl, RefusesWhatCannotBeEvaluated) {
   expect_refusal([](Problem& p) { p.seen_scores[4] = std::nanf(""); }, "seen scores: row 1, class 0");
   expect_refusal([](Problem& p) { p.unseen_scores[3] = std::nanf(""); }, "unseen scores: row 0, class 3");
   expect_refusal([](Problem& p) { p.unseen_scores[0] = std::numeric_limits<float>::infinity(); }, "row 0, class 0");
-}
-
-TEST(Gzsl, RefusesAGammaThatIsNoNumber) {
   test::expect_error([] { ladder().at(std::nan("")); }, "gamma", ErrorCode::usage);
 }
 
 TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
-  Rng rng(7);
-  for (int problem = 0; problem < 20; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(7, 20, [](const Problem& p, Rng&) {
     AccuracyCount blocks(p.classes, p.unseen_labels, p.unseen);
     in_blocks(p.u(), 8, [&](std::size_t first, MatrixView<const float> some) { blocks.add(first, some); });
-    const Accuracy accuracy = blocks.result(), whole = accuracy_among(p.u(), p.unseen_labels, p.unseen);
-    EXPECT_EQ(accuracy.top1_per_class, whole.top1_per_class);
-    EXPECT_EQ(accuracy.top1, whole.top1);
-    EXPECT_EQ(accuracy.top5, whole.top5);
+    expect_same(blocks.result(), accuracy_among(p.u(), p.unseen_labels, p.unseen));
     const GzslCount gzsl = p.count(8);
     const double gamma = p.best();
     EXPECT_EQ(gzsl.best_gamma(), gamma);
     EXPECT_EQ(gzsl.at(gamma).h, p.at(gamma).h);
     EXPECT_EQ(gzsl.at(gamma).ausuc, p.at(gamma).ausuc);
-  }
+  });
 }
 
 TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
-  Rng rng(8);
   const auto check = [](const std::vector<ClassAccuracy>& classes, const Labels& labels,
                         const std::vector<std::uint8_t>& correct) {
     ASSERT_EQ(correct.size(), labels.size());
@@ -560,8 +545,7 @@ TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
       EXPECT_EQ(c.top1, 100 * right / static_cast<double>(c.samples));
     }
   };
-  for (int problem = 0; problem < 20; ++problem) {
-    const Problem p = random_problem(rng);
+  for_problems(8, 20, [&](const Problem& p, Rng&) {
     AccuracyCount accuracy(p.classes, p.unseen_labels, p.unseen);
     accuracy.add(0, p.u());
     check(accuracy.result().classes, p.unseen_labels, accuracy.correct());
@@ -571,17 +555,14 @@ TEST(Counts, CorrectnessAddsUpToTheAccuracies) {
       check(at.unseen_classes, p.unseen_labels, gzsl.correct_unseen(gamma));
       check(at.seen_classes, p.seen_labels, gzsl.correct_seen(gamma));
     }
-  }
+  });
 }
 
 TEST(Interval, HalfWidthIsStudentsQuantile) {
   // The root in x of scipy 1.10's tail probability (its t.ppf is right to 9 digits only), confirmed by mpmath's
   // betainc: python3 -c "from scipy.stats import t; from scipy.optimize import brentq for n in
   // (1,2,3,4,5,9,10,30,99,100,999,11787): print(n, brentq(lambda x: t.sf(x, n) - 0.025, 1, 20, xtol=1e-15))"
-  struct Known {
-    std::size_t freedom;
-    double quantile;
-  };
+  using Known = std::pair<std::size_t, double>;
   for (const auto& [freedom, quantile] :
        {Known{1, 12.706204736174705}, Known{2, 4.3026527297494639}, Known{3, 3.1824463052837096},
         Known{4, 2.7764451051977944}, Known{5, 2.5705818356363155}, Known{9, 2.2621571627982055},

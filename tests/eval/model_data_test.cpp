@@ -27,8 +27,8 @@ void exchange(Dataset& data, std::size_t count) {
   }
 }
 
-std::string refusal(TrainedModel& t) {
-  return message_or_none([&] { evaluate(t.model, t.data, t.pool); });
+void expect_refusal(TrainedModel& t, const std::string& part) {
+  expect_error([&] { evaluate(t.model, t.data, t.pool); }, part);
 }
 
 }  // namespace
@@ -36,9 +36,7 @@ std::string refusal(TrainedModel& t) {
 TEST(ModelData, ASplitWhoseTestSamplesWereTrainedOnIsRefusedWithTheirNumber) {
   TrainedModel t("ridge");
   exchange(t.data, 7);
-  const std::string message = refusal(t);
-  EXPECT_NE(message.find("found 7 of "), std::string::npos) << message;
-  EXPECT_NE(message.find("allow-trained-samples"), std::string::npos) << message;
+  for (const char* part : {"found 7 of ", "allow-trained-samples"}) expect_refusal(t, part);
   EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, 7);
 }
 
@@ -53,10 +51,9 @@ TEST(ModelData, TheModelsOwnSplitPasses) {
 TEST(ModelData, ModelsWithoutAListOfSamplesAreRefusedByTheChecksum) {
   TrainedModel t("ridge");
   t.model.record.data.trained_samples = t.model.record.data.trained_crc32 = "";
-  EXPECT_EQ(refusal(t), "");
+  EXPECT_NO_THROW(evaluate(t.model, t.data, t.pool));
   exchange(t.data, 7);
-  const std::string message = refusal(t);
-  EXPECT_NE(message.find(t.model.record.data.split.trainval.second), std::string::npos) << message;
+  expect_refusal(t, t.model.record.data.split.trainval.second);
   EXPECT_EQ(evaluate(t.model, t.data, t.pool, nullptr, true).trained_samples, -1);
 }
 
@@ -73,10 +70,10 @@ TEST(ModelData, AttributesUnderAnotherNameMayDifferByOneFactorAndByNothingElse) 
   TrainedModel t("ridge");
   t.data.semantics.name = "other";
   for (float& v : t.data.semantics.values.values()) v /= 100;
-  EXPECT_EQ(refusal(t), "");
+  EXPECT_NO_THROW(evaluate(t.model, t.data, t.pool));
   const auto seen = static_cast<std::size_t>(t.data.seen_classes()[0]);
   t.data.semantics.values(seen, 0) += 1;
-  EXPECT_NE(refusal(t).find("found 'other'"), std::string::npos);
+  expect_refusal(t, "found 'other'");
 }
 
 TEST(ModelData, AModelWithoutARecordWasTrainedOnNoneOfTheSamples) {

@@ -38,21 +38,9 @@ Rejection by_score() {
   return rejection;
 }
 
-struct TrainedOpenSet : test::TrainedModel {
-  TrainedOpenSet() : TrainedModel("parsnets") { model.rejection = by_score(); }
-  const std::string& name_of(std::int32_t row) const {
-    return data.class_names[static_cast<std::size_t>(data.labels[static_cast<std::size_t>(row)])];
-  }
-  Names unseen_names() const {
-    Names names;
-    for (const auto c : data.unseen_classes()) names.push_back(data.class_names[static_cast<std::size_t>(c)]);
-    return names;
-  }
-};
-
-/// TrainedOpenSet once: the tests change copies.
-const TrainedOpenSet& trained() {
-  static const TrainedOpenSet t;
+/// Trained once: the tests change copies.
+const test::TrainedModel& trained() {
+  static const test::TrainedModel t("parsnets");
   return t;
 }
 
@@ -60,17 +48,30 @@ struct Copy {
   Dataset data = test::small_training_set();
   Model model = copy_in_memory(trained().model);
   ThreadPool pool{1};
-  Copy() { model.rejection = by_score(); }
+  Names unseen;  ///< of the unseen classes
+  Copy() {
+    model.rejection = by_score();
+    for (const auto c : data.unseen_classes()) unseen.push_back(data.class_names[static_cast<std::size_t>(c)]);
+  }
+  const std::string& name_of(std::int32_t row) const {
+    return data.class_names[static_cast<std::size_t>(data.labels[static_cast<std::size_t>(row)])];
+  }
   OpenSetEvaluation evaluated(const Names& unknown = {}, std::uint64_t seed = 1) {
     return evaluate_open_set(model, data, {unknown, 20, seed}, pool);
   }
 };
 
+/// Of a copy as it is.
+const OpenSetEvaluation& evaluated_copy() {
+  static const OpenSetEvaluation result = Copy().evaluated();
+  return result;
+}
+
 }  // namespace
 
 TEST(OpenSet, ASampleIsJudgedAsByAModelWithoutTheUnknownClasses) {
   Copy t;
-  const auto result = t.evaluated();
+  const auto& result = evaluated_copy();
   ASSERT_EQ(result.turns.size(), 2u);
   const std::size_t rows = t.data.split.test_seen.size() + t.data.split.test_unseen.size();
   ASSERT_EQ(result.samples.size(), 2 * rows);
@@ -87,7 +88,7 @@ TEST(OpenSet, ASampleIsJudgedAsByAModelWithoutTheUnknownClasses) {
       std::vector<Evidence> evidence(1);
       predictor.rank(x.view(), ranking, t.pool, best, evidence);
       const auto place = static_cast<std::size_t>(best[0].class_index);
-      const std::string& name = trained().name_of(sample.row);
+      const std::string& name = t.name_of(sample.row);
       const bool unknown = std::ranges::count(result.turns[turn], name) > 0;
       const bool seen = without.classes.seen[place] != 0;
       EXPECT_EQ(sample.kind == OpenSetKind::unknown, unknown);
@@ -102,18 +103,17 @@ TEST(OpenSet, ASampleIsJudgedAsByAModelWithoutTheUnknownClasses) {
 
 TEST(OpenSet, EachUnseenClassIsUnknownInOneTurnAndKnownInTheOther) {
   Copy t;
-  const auto result = t.evaluated();
+  const auto& result = evaluated_copy();
   Names all = result.turns[0];
   all.insert(all.end(), result.turns[1].begin(), result.turns[1].end());
   EXPECT_LE(result.turns[0].size() - result.turns[1].size(), 1u) << "halves";
-  Names unseen = trained().unseen_names();
   std::ranges::sort(all);
-  std::ranges::sort(unseen);
-  EXPECT_EQ(all, unseen);
+  std::ranges::sort(t.unseen);
+  EXPECT_EQ(all, t.unseen);
   EXPECT_EQ(result.unknown.samples, t.data.split.test_unseen.size());
   EXPECT_EQ(result.known_unseen.samples, t.data.split.test_unseen.size());
   EXPECT_EQ(result.known_seen.samples, 2 * t.data.split.test_seen.size());
-  EXPECT_EQ(result.unknown.classes, unseen.size());
+  EXPECT_EQ(result.unknown.classes, t.unseen.size());
   EXPECT_EQ(result.known_seen.classes, t.data.seen_classes().size());
   bool other_halves = false;
   for (std::uint64_t seed = 2; seed < 6; ++seed) other_halves |= t.evaluated({}, seed).turns != result.turns;
@@ -121,8 +121,8 @@ TEST(OpenSet, EachUnseenClassIsUnknownInOneTurnAndKnownInTheOther) {
 }
 
 TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
-  Copy t;
-  const auto result = t.evaluated();
+  const Copy t;
+  const auto& result = evaluated_copy();
   std::map<OpenSetKind, std::pair<double, double>> counts;   // accepted, all
   std::map<std::string, std::pair<double, double>> classes;  // of the unknown ones
   double right = 0, known = 0;
@@ -137,7 +137,7 @@ TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
     known += !unknown;
     right += sample.right;
     if (!unknown) continue;
-    auto& [of_class, all_of_class] = classes[trained().name_of(sample.row)];
+    auto& [of_class, all_of_class] = classes[t.name_of(sample.row)];
     of_class += sample.above_threshold >= 0;
     ++all_of_class;
   }
@@ -162,14 +162,13 @@ TEST(OpenSet, SharesAndAreasAreThoseOfTheSamples) {
 
 TEST(OpenSet, NamedClassesAreLeftOutInOneTurn) {
   Copy t;
-  const Names unseen = trained().unseen_names();
-  const auto one = t.evaluated({unseen[1]});
-  EXPECT_EQ(one.turns, (std::vector<Names>{{unseen[1]}}));
+  const auto one = t.evaluated({t.unseen[1]});
+  EXPECT_EQ(one.turns, (std::vector<Names>{{t.unseen[1]}}));
   EXPECT_EQ(one.unknown.classes, 1u);
   EXPECT_TRUE(std::isnan(one.unknown.of_classes.low));
-  EXPECT_EQ(one.known_unseen.classes, unseen.size() - 1);
+  EXPECT_EQ(one.known_unseen.classes, t.unseen.size() - 1);
   EXPECT_EQ(one.known_seen.samples, t.data.split.test_seen.size());
-  const auto all = t.evaluated(unseen);
+  const auto all = t.evaluated(t.unseen);
   EXPECT_EQ(all.known_unseen.samples, 0u);
   EXPECT_TRUE(std::isnan(all.known_unseen.of_classes.mean));
   EXPECT_EQ(all.unknown.samples, t.data.split.test_unseen.size());
@@ -177,14 +176,13 @@ TEST(OpenSet, NamedClassesAreLeftOutInOneTurn) {
 
 TEST(OpenSet, ClassesThatTheBankLacksAreUnknownAndNoOthersAreLeftOut) {
   Copy t;
-  const Names unseen = trained().unseen_names();
-  t.model.remove_class(unseen[0]);
+  t.model.remove_class(t.unseen[0]);
   const auto result = t.evaluated();
-  EXPECT_EQ(result.not_in_bank, Names{unseen[0]});
+  EXPECT_EQ(result.not_in_bank, Names{t.unseen[0]});
   std::size_t own = 0, unknown = 0;
-  for (const auto row : t.data.split.test_unseen) own += trained().name_of(row) == unseen[0];
+  for (const auto row : t.data.split.test_unseen) own += t.name_of(row) == t.unseen[0];
   for (const auto& sample : result.samples)
-    if (trained().name_of(sample.row) == unseen[0]) {
+    if (t.name_of(sample.row) == t.unseen[0]) {
       EXPECT_EQ(sample.kind, OpenSetKind::unknown);
       ++unknown;
     }
@@ -192,7 +190,7 @@ TEST(OpenSet, ClassesThatTheBankLacksAreUnknownAndNoOthersAreLeftOut) {
   EXPECT_EQ(result.unknown.classes, 1u);
   EXPECT_EQ(result.turns, std::vector<Names>{{}});
   // With all of them out of the bank there is nothing to leave out, and still something unknown.
-  t.model.remove_classes(Names(unseen.begin() + 1, unseen.end()));
+  t.model.remove_classes(Names(t.unseen.begin() + 1, t.unseen.end()));
   const auto none = t.evaluated();
   EXPECT_EQ(none.turns, std::vector<Names>{{}});
   EXPECT_EQ(none.unknown.samples, t.data.split.test_unseen.size());
@@ -201,10 +199,9 @@ TEST(OpenSet, ClassesThatTheBankLacksAreUnknownAndNoOthersAreLeftOut) {
 
 TEST(OpenSet, ASingleUnseenClassIsLeftOut) {
   Copy t;
-  const Names unseen = trained().unseen_names();
-  std::erase_if(t.data.split.test_unseen, [&](std::int32_t row) { return trained().name_of(row) != unseen[2]; });
+  std::erase_if(t.data.split.test_unseen, [&](std::int32_t row) { return t.name_of(row) != t.unseen[2]; });
   const auto result = t.evaluated();
-  EXPECT_EQ(result.turns, (std::vector<Names>{{unseen[2]}}));
+  EXPECT_EQ(result.turns, (std::vector<Names>{{t.unseen[2]}}));
   EXPECT_EQ(result.known_unseen.samples, 0u);
   t.data.split.test_seen.clear();
   test::expect_error([&] { t.evaluated(); }, "classes that stay in the bank");
@@ -212,7 +209,7 @@ TEST(OpenSet, ASingleUnseenClassIsLeftOut) {
 
 TEST(OpenSet, InputsOfNoClassAreJudgedAmongAllClasses) {
   Copy t;
-  const auto result = t.evaluated();
+  const auto& result = evaluated_copy();
   Names kinds;
   for (const auto& inputs : result.no_class) {
     kinds.emplace_back(inputs.name);
@@ -245,7 +242,7 @@ TEST(OpenSet, InputsOfNoClassAreJudgedAmongAllClasses) {
 TEST(OpenSet, ResultsDoNotDependOnTheNumberOfThreads) {
   Copy t;
   ThreadPool three(3);
-  const auto a = t.evaluated();
+  const auto& a = evaluated_copy();
   const auto b = evaluate_open_set(t.model, t.data, {{}, 20, 1}, three);
   ASSERT_EQ(a.samples.size(), b.samples.size());
   for (std::size_t i = 0; i < a.samples.size(); ++i) {
@@ -257,10 +254,9 @@ TEST(OpenSet, ResultsDoNotDependOnTheNumberOfThreads) {
 
 TEST(OpenSet, FieldLearningIsToldInAWarning) {
   Copy t;
-  const Names unseen = trained().unseen_names();
-  EXPECT_TRUE(t.evaluated().warnings.empty());
+  EXPECT_TRUE(evaluated_copy().warnings.empty());
   const Matrix<float> x = gather_rows(t.data.features, std::span(t.data.split.test_unseen).first(1));
-  teach(t.model, unseen[0], x.view(), t.pool);
+  teach(t.model, t.unseen[0], x.view(), t.pool);
   const auto warnings = t.evaluated().warnings;
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("taught"), std::string::npos);
@@ -269,14 +265,13 @@ TEST(OpenSet, FieldLearningIsToldInAWarning) {
 TEST(OpenSet, WhatCannotBeEvaluatedIsRefused) {
   Copy t;
   using test::expect_error;
-  const Names unseen = trained().unseen_names();
   const std::string& seen = t.data.class_names[static_cast<std::size_t>(t.data.seen_classes()[0])];
-  expect_error([&] { t.evaluated({unseen[0] + "x"}); }, "did you mean");
+  expect_error([&] { t.evaluated({t.unseen[0] + "x"}); }, "did you mean");
   expect_error([&] { t.evaluated({seen}); }, "unseen");
   expect_error([&] { evaluate_open_set(t.model, t.data, {{}, 0, 1}, t.pool); }, "at least 1", ErrorCode::usage);
   const auto test_seen = t.data.split.test_seen;
   t.data.split.test_seen.clear();
-  expect_error([&] { t.evaluated(unseen); }, "stay in the bank");
+  expect_error([&] { t.evaluated(t.unseen); }, "stay in the bank");
   t.data.split.test_seen = test_seen;
   t.model.classes.seen[0] ^= 1;  // either a test_seen class the model was not trained on, or an unseen one it was
   expect_error([&] { t.evaluated(); }, "trained on");
@@ -298,15 +293,14 @@ Matrix<float> features() {
   return x;
 }
 
-std::vector<std::int32_t> all_rows() {
-  std::vector<std::int32_t> rows(kRows);
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
-}
-
-std::map<std::string, Matrix<float>, std::less<>> made(const Matrix<float>& x, const std::vector<std::int32_t>& rows,
-                                                       std::size_t count, std::uint64_t seed = 1) {
-  std::map<std::string, Matrix<float>, std::less<>> kinds;
+/// From all rows if none are given.
+std::map<std::string, Matrix<float>> made(const Matrix<float>& x, std::size_t count,
+                                          std::vector<std::int32_t> rows = {}, std::uint64_t seed = 1) {
+  if (rows.empty()) {
+    rows.resize(x.rows());
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+  std::map<std::string, Matrix<float>> kinds;
   visit_no_class_inputs(x, rows, count, seed,
                         [&](std::string_view name, std::string_view, MatrixView<const float> inputs) {
                           kinds.emplace(name, Matrix<float>::copy_of(inputs));
@@ -336,7 +330,7 @@ std::vector<float> column(const Matrix<float>& x, std::size_t j) {
 
 TEST(NoClassInputs, NoiseHasTheRangeOrTheMomentsOfTheFeatures) {
   const Matrix<float> x = features();
-  const auto kinds = made(x, all_rows(), 2000);
+  const auto kinds = made(x, 2000);
   const auto [least, largest] = std::ranges::minmax(x.values());
   const auto& uniform = kinds.at("uniform");
   ASSERT_EQ(uniform.rows(), 2000u);
@@ -354,7 +348,7 @@ TEST(NoClassInputs, NoiseHasTheRangeOrTheMomentsOfTheFeatures) {
 
 TEST(NoClassInputs, ShuffledOnesHaveTheFeaturesOfTheSamplesAndNoSample) {
   const Matrix<float> x = features();
-  const auto kinds = made(x, all_rows(), kRows);
+  const auto kinds = made(x, kRows);
   const auto& shuffled = kinds.at("shuffled");
   for (std::size_t j = 0; j < kColumns; ++j) EXPECT_EQ(column(shuffled, j), column(x, j));
   std::size_t samples = 0;
@@ -367,8 +361,7 @@ TEST(NoClassInputs, MovedOnesAreFactorsAndOffsetsAwayFromSamples) {
   Matrix<float> x(1, 400);
   Rng rng(5);
   for (float& v : x.values()) v = static_cast<float>(1 + rng.uniform());
-  const std::vector<std::int32_t> rows{0};
-  const auto kinds = made(x, rows, 3);  // the one sample three times
+  const auto kinds = made(x, 3);  // the one sample three times
   const auto& scaled = kinds.at("scaled");
   const auto& far = kinds.at("far");
   ASSERT_EQ(scaled.rows(), 3u);
@@ -390,7 +383,7 @@ TEST(NoClassInputs, MovedOnesAreFactorsAndOffsetsAwayFromSamples) {
 
 TEST(NoClassInputs, ConstantsGoUpToTheLargestFeature) {
   const Matrix<float> x = features();
-  const auto kinds = made(x, all_rows(), 10);
+  const auto kinds = made(x, 10);
   const auto& constant = kinds.at("constant");
   EXPECT_EQ(constant.rows(), 9u);
   for (std::size_t i = 0; i < constant.rows(); ++i)
@@ -404,10 +397,10 @@ TEST(NoClassInputs, ConstantsGoUpToTheLargestFeature) {
 TEST(NoClassInputs, DependOnTheSeedAndOnTheGivenRowsAlone) {
   Matrix<float> x = features();
   const std::vector<std::int32_t> some{3, 4, 5, 90, 91, 200};
-  const auto a = made(x, some, 8), other = made(x, some, 8, 2);
+  const auto a = made(x, 8, some), other = made(x, 8, some, 2);
   for (std::size_t i = 0; i < kRows; ++i)
     if (std::ranges::find(some, static_cast<std::int32_t>(i)) == some.end()) std::ranges::fill(x.row(i), 1e6f);
-  const auto b = made(x, some, 8);
+  const auto b = made(x, 8, some);
   for (const auto& [name, inputs] : a) EXPECT_TRUE(std::ranges::equal(inputs.values(), b.at(name).values())) << name;
   for (const char* name : {"uniform", "gaussian", "shuffled", "scaled", "far"})
     EXPECT_FALSE(std::ranges::equal(a.at(name).values(), other.at(name).values())) << name;
@@ -416,8 +409,7 @@ TEST(NoClassInputs, DependOnTheSeedAndOnTheGivenRowsAlone) {
 TEST(NoClassInputs, StayFiniteForTheLargestFeatures) {
   Matrix<float> x(2, 3, std::numeric_limits<float>::max());
   x(1, 1) = std::numeric_limits<float>::lowest();
-  const std::vector<std::int32_t> rows{0, 1};
-  for (const auto& [name, inputs] : made(x, rows, 50))
+  for (const auto& [name, inputs] : made(x, 50))
     for (const float v : inputs.values()) EXPECT_TRUE(std::isfinite(v)) << name;
 }
 

@@ -53,12 +53,8 @@ TEST_F(OwnRows, CsvAndJsonGiveTheSameRows) {
 }
 
 TEST_F(OwnRows, AResultThatTwoRowsGiveIsAnError) {
-  const test::TempDir folder;
-  const auto file = folder / "rows.csv";
-  write_text_file(file, "method,data,ZSL,U,S\nmine,CUB,50,,\nmine,CUB,,40,60\n");
-  EXPECT_EQ(read_own_rows(file).size(), 2u);
-  write_text_file(file, "method,data,ZSL\nmine,CUB,50\nmine,CUB,51\n");
-  EXPECT_THROW(read_own_rows(file), Error);
+  EXPECT_EQ(read("method,data,ZSL,U,S\nmine,CUB,50,,\nmine,CUB,,40,60\n").size(), 2u);
+  EXPECT_THROW(read("method,data,ZSL\nmine,CUB,50\nmine,CUB,51\n"), Error);
 }
 
 TEST_F(OwnRows, HMustBeTheHarmonicMeanOfUAndS) {
@@ -110,8 +106,7 @@ TEST_F(OwnRows, ADataSetGetsTheRowsThatNameIt) {
 }
 
 TEST_F(OwnRows, TheExampleOfTheDocumentationIsRead) {
-  const auto rows = read_own_rows(std::string(PARSNETS_SOURCE_DIR) + "/examples/own_rows.csv");
-  EXPECT_EQ(rows.size(), 3u);
+  EXPECT_EQ(read_own_rows(PARSNETS_SOURCE_DIR "/examples/own_rows.csv").size(), 3u);
 }
 
 }  // namespace

@@ -76,12 +76,15 @@ TEST(Reproduce, ASecondCallRunsOnlyWhatIsNew) {
   Reproduction again = root.run("ridge");
   EXPECT_EQ(again.runs, 0u);
   EXPECT_EQ(again.reused, 2u);
+  const auto comparisons = root.out / "tables" / "comparisons.md";
   again = root.run("ridge,eszsl", 2);
+  EXPECT_TRUE(std::filesystem::exists(comparisons));
   EXPECT_EQ(again.runs, 6u);
   EXPECT_EQ(again.reused, 2u);
   again = root.run("eszsl");  // rows of other calls stay on file and out of the tables
   EXPECT_EQ(again.runs, 0u);
   EXPECT_EQ(again.tables.front().rows.size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(comparisons)) << "tables of earlier options do not stay";
 }
 
 TEST(Reproduce, WorkThatWasStoppedGoesOnAndEndsWithTheSameTables) {
@@ -160,24 +163,10 @@ TEST(Reproduce, TheModelsThatAreKeptAreThoseOfTheFirstSeed) {
   EXPECT_EQ(read_text_file(model), first);
 }
 
-TEST(Reproduce, TablesOfEarlierOptionsDoNotStay) {
-  Root root;
-  const auto table = root.out / "tables" / "comparisons.md";
-  root.run("ridge,eszsl");
-  EXPECT_TRUE(std::filesystem::exists(table));
-  root.run("ridge");
-  EXPECT_FALSE(std::filesystem::exists(table));
-}
-
 TEST(Reproduce, TheSweepOfSmallDataIsLeftOutWithAReason) {
   Root root;
-  SynthOptions small;
-  small.classes = 8;
-  small.attributes = 10;
-  small.samples = 160;
-  small.dimensions = small.hidden = 16;
   std::filesystem::remove_all(root.folder.path() / "data");
-  root.save("small", synthesize(small));
+  root.save("small", synthesize({.classes = 8, .attributes = 10, .samples = 160, .dimensions = 16, .hidden = 16}));
   ReproduceOptions options = root.options("ridge");
   options.sparsity = true;
   const Reproduction done = reproduce(options, root.pool);
@@ -214,21 +203,14 @@ TEST(Reproduce, UnknownMethodsAndEmptyFoldersAreErrorsBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(root.out));
 }
 
-TEST(TimeLeft, NothingIsSaidBeforeTheFirstRun) { EXPECT_FALSE(time_left({}, {{"auto", "CUB", 100}})); }
-
-TEST(TimeLeft, TheSameMethodOnTheSameDataIsTheBestGuess) {
+TEST(TimeLeft, IsThatOfTheSameMethodOnTheSameDataThenBySamplesThenByARoughShare) {
+  EXPECT_FALSE(time_left({}, {{"auto", "CUB", 100}})) << "before the first run";
   const std::vector<StudyRun> finished{{"auto", "CUB", 100, 30}, {"auto", "CUB", 100, 50}, {"auto", "AWA1", 1000, 7}};
   EXPECT_DOUBLE_EQ(*time_left(finished, {{"auto", "CUB", 100}, {"auto", "CUB", 100}}), 80);
-}
-
-TEST(TimeLeft, OnOtherDataAMethodTakesTimeBySamples) {
   EXPECT_DOUBLE_EQ(*time_left({{"auto", "CUB", 100, 30}}, {{"auto", "AWA1", 1000}}), 300);
-}
-
-TEST(TimeLeft, AMethodThatHasNotRunCountsByItsRoughShare) {
-  const std::vector<StudyRun> finished{{"default", "CUB", 100, 4}};
-  EXPECT_GT(*time_left(finished, {{"paper", "CUB", 100}}), *time_left(finished, {{"ridge", "CUB", 100}}));
-  EXPECT_DOUBLE_EQ(*time_left(finished, {}), 0);
+  const std::vector<StudyRun> other{{"default", "CUB", 100, 4}};
+  EXPECT_GT(*time_left(other, {{"paper", "CUB", 100}}), *time_left(other, {{"ridge", "CUB", 100}}));
+  EXPECT_DOUBLE_EQ(*time_left(other, {}), 0);
 }
 
 }  // namespace parsnets::test

@@ -40,13 +40,7 @@ ResultTable zsl_table(const std::vector<StudySet>& sets, const std::vector<Cited
 }
 
 CitedRow own_row(const std::string& data, const std::string& semantics, double zsl) {
-  CitedRow own;
-  own.data = data;
-  own.method = "mine";
-  own.semantics = semantics;
-  own.zsl = zsl;
-  own.own = true;
-  return own;
+  return {data, "mine", "", semantics, "", "", zsl, {}, {}, {}, true};
 }
 
 }  // namespace

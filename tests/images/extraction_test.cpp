@@ -114,7 +114,7 @@ class PartialFeaturesTest : public testing::Test {
     partial.append("c", sum('c'), row(3));
   }
   void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
-    error_message(code, [&] { PartialFeatures(out_, source_, progress); });
+    error_message([&] { PartialFeatures(out_, source_, progress); }, code);
   }
 
   TempDir dir_;

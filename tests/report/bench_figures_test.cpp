@@ -81,10 +81,7 @@ TEST(FieldFigures, RefusesOtherDataOtherModelsAndSecondFiles) {
 namespace {
 
 JudgedSample sample(OpenSetKind kind, float above) {
-  JudgedSample one;
-  one.kind = kind;
-  one.known_score = one.above_threshold = above;
-  return one;
+  return {.kind = kind, .known_score = above, .above_threshold = above};
 }
 
 double sum(const Json& values) {

@@ -7,18 +7,11 @@
 #include <functional>
 #include <numeric>
 
-#include "base/rng.hpp"
+#include "report/tsne_reference.hpp"
 
 namespace parsnets {
 
 namespace {
-
-Matrix<float> random_rows(std::size_t n, std::size_t d, std::uint64_t seed) {
-  Matrix<float> rows(n, d);
-  Rng rng(seed);
-  for (float& v : rows.values()) v = static_cast<float>(rng.normal());
-  return rows;
-}
 
 /// The singular values of few rows, falling: square roots of the eigenvalues of their products, by Jacobi's rotations.
 std::vector<double> singular_values(const Matrix<float>& rows) {
@@ -51,7 +44,7 @@ std::vector<double> singular_values(const Matrix<float>& rows) {
 TEST(Geometry, TheProfileIsThatOfTheSingularValues) {
   ThreadPool pool(1);
   for (const auto& [n, d] : {std::pair(6u, 9u), std::pair(9u, 6u)}) {
-    const Matrix<float> rows = random_rows(n, d, n);
+    const Matrix<float> rows = test::normal_matrix<float>(n, d, n);
     const auto expected = singular_values(rows);
     const double sum = std::accumulate(expected.begin(), expected.end(), 0.0);
     const auto profile = singular_profile(rows.view(), 8, pool);
@@ -74,7 +67,7 @@ TEST(Geometry, AnglesBetweenClassMeansFallInTheirBins) {
 
 TEST(Geometry, HubnessAgreesWithBruteForce) {
   ThreadPool pool(2);
-  const Matrix<float> rows = random_rows(300, 12, 8);
+  const Matrix<float> rows = test::normal_matrix<float>(300, 12, 8);
   const std::size_t k = 5;
   std::vector<std::size_t> counts(300, 0);
   for (std::size_t i = 0; i < 300; ++i) {
@@ -103,7 +96,7 @@ TEST(Geometry, HubnessAgreesWithBruteForce) {
 TEST(Geometry, HubnessOfFewRowsMakesSense) {
   ThreadPool pool(1);
   for (const std::size_t n : {0u, 1u, 2u, 3u}) {
-    const Hubness found = hubness(random_rows(n, 3, 1).view(), 10, 5, pool);
+    const Hubness found = hubness(test::normal_matrix<float>(n, 3, 1).view(), 10, 5, pool);
     EXPECT_TRUE(std::isfinite(found.skewness));
     if (n > 1) {
       EXPECT_EQ(std::accumulate(found.histogram.begin(), found.histogram.end(), std::size_t{0}), n);
@@ -136,7 +129,7 @@ TEST(ClassOrder, FindsTheOrderOfClassesOnAnArc) {
 
 TEST(ClassOrder, IsAPermutationForAnyNumberOfClasses) {
   for (const std::size_t n : {1u, 2u, 3u, 17u, 120u}) {
-    const Matrix<float> vectors = n == 17 ? Matrix<float>(n, 5, 0.0f) : random_rows(n, 5, 4);
+    const Matrix<float> vectors = n == 17 ? Matrix<float>(n, 5, 0.0f) : test::normal_matrix<float>(n, 5, 4);
     auto order = class_order(vectors.view());
     std::ranges::sort(order);
     for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(order[i], i);

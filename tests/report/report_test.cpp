@@ -250,14 +250,13 @@ TEST(Report, LeavesOutWhatARunDoesNotHave) {
 TEST(Report, WorksForTwoUnseenClassesAndForHundreds) {
   ThreadPool pool(2);
   for (const int classes : {5, 700}) {
-    SynthOptions synth;
-    synth.classes = classes;
-    synth.unseen = classes == 5 ? 2 : 72;
-    synth.attributes = 30;
-    synth.samples = classes == 5 ? 200 : 5600;
-    synth.dimensions = 24;
-    synth.hidden = 32;
-    const Dataset data = synthesize(synth);
+    const bool few = classes == 5;
+    const Dataset data = synthesize({.classes = classes,
+                                     .attributes = 30,
+                                     .samples = few ? 200 : 5600,
+                                     .dimensions = 24,
+                                     .unseen = few ? 2 : 72,
+                                     .hidden = 32});
     const Model model = train(data, test::options_with("ridge", "calibrate=false"), pool);
     const json one = page_of(model, data, {}, 2)["runs"][0];
     EXPECT_EQ(one["confusion"]["classes"].size(), static_cast<std::size_t>(classes));
