@@ -8,6 +8,7 @@
 
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
 
 namespace parsnets {
 namespace {
