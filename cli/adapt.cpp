@@ -48,7 +48,7 @@ Output told(const Adaptation& done, const Model& model, const std::string& file)
                              done.moves.size(), done.convincing, done.samples, done.likelihood_gain);
   if (const auto& field = model.record.field; field && (field->worst_fall > 1 || field->adapted_h < field->h)) {
     output.json["warnings"] = {fmt::format(
-        "adapting did not prove itself on validation classes: H went from {:.1f} to {:.1f}, and accuracy fell by up to "
+        "adapting did not help on validation classes: H went from {:.1f} to {:.1f}, and accuracy fell by up to "
         "{:.1f} points on unsuitable samples; undo with --undo",
         field->h, field->adapted_h, field->worst_fall)};
     output.text += warning_lines(output.json);

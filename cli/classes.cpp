@@ -1,4 +1,4 @@
-// parsnets classes list|add|teach|remove: the class bank of a model, without training.
+// parsnets classes list|add|teach|remove: the class set of a model, without training.
 
 #include <fmt/format.h>
 

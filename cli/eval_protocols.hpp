@@ -58,7 +58,7 @@ inline nlohmann::ordered_json rejection_json(const RejectionRecord& r) {
 inline std::string rejection_text(const RejectionRecord& r) {
   std::string text = fmt::format(
       "accepts {:.1f} % of unknown samples (target: {:g} %; 95 % interval over {} held-out classes: {:.1f} to {:.1f} "
-      "%)\nprice: rejects {:.1f} % of the samples of seen",
+      "%)\nfalse rejection: {:.1f} % of the samples of seen",
       r.accepted, r.false_accept, r.classes, r.accept_low, r.accept_high, r.rejected_seen);
   if (r.rejected_unseen > 0) text += fmt::format(" and {:.1f} % of those of unseen", r.rejected_unseen);
   return text + fmt::format(" classes\nAUROC of known against unknown samples: {:.2f} (confidence alone: {:.2f})\n",

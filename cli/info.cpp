@@ -73,7 +73,7 @@ nlohmann::ordered_json shortened(const nlohmann::ordered_json& json) {
 std::string rejection_line(const nlohmann::ordered_json& rejection) {
   std::string text =
       fmt::format("rejection: to accept {:g} % of unknown samples; ", 100 * rejection["false_accept"].get<double>());
-  if (!rejection.contains("auroc")) return text + "its price is not known: calibrate again\n";
+  if (!rejection.contains("auroc")) return text + "its false-rejection rates are not known: calibrate again\n";
   return text +
          fmt::format("rejects {:.1f} % of the samples of seen and {:.1f} % of those of unseen classes, AUROC {:.2f}\n",
                      100 * rejection["rejected_seen"].get<double>(), 100 * rejection["rejected_unseen"].get<double>(),

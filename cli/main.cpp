@@ -58,7 +58,7 @@ std::vector<CommandWord> words_after(const std::string& group, const std::vector
       words.push_back({first, command.summary});
     else if (group.empty() && (words.empty() || words.back().word != first))
       words.push_back({first, first == "data" ? "inspect, convert, split and generate data sets"
-                                              : "change the class bank of a model"});
+                                              : "change the class set of a model"});
   }
   return words;
 }

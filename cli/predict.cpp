@@ -65,7 +65,7 @@ void check(const State& state, const Context& context) {
   check_wanted(state, context);
   check_photographs(state.input, state.backbone);
   refuse_if(state.table && (context.common.json || !state.out.empty()),
-            "--table conflicts with {}: tables are for people to look at", context.common.json ? "--json" : "--out");
+            "--table conflicts with {}: tables are human-readable text", context.common.json ? "--json" : "--out");
   check_out(state.out, {state.model});
   check_out(state.out, state.input);
   refuse_if(context.processes.size() > 1 && (state.standard_input() || state.photographs()),
@@ -355,7 +355,7 @@ Command predict_command() {
       .integer("explain", state->reasons, 0, 100000,
                "number of attributes to print that decided for the best class against the next; see also 'parsnets "
                "explain'")
-      .flag("table", state->table, "print a table for people instead of CSV");
+      .flag("table", state->table, "print a human-readable table instead of CSV");
   add_photo_options(command.options, state->backbone);
   command.options.integer("batch", state->batch, 1, 1000000,
                           "samples per batch, of photographs at most 32; results are written after each");

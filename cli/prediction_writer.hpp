@@ -1,5 +1,5 @@
 #pragma once
-// Predictions as a CSV table, one JSON object or a table for people, written as they come: to standard output, or to a
+// Predictions as a CSV table, one JSON object or a human-readable table, written as they come: to standard output, or to a
 // file that appears whole or not at all.
 
 #include <filesystem>

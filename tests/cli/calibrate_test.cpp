@@ -37,7 +37,7 @@ TEST(CliCalibrate, StoresRejectionAtTheStatedRateAndSaysWhatItCosts) {
   EXPECT_FALSE(model.sets.empty());
   const auto text = expect_ok(demo.calibrate({}));
   EXPECT_TRUE(has(text.out, " % of unknown samples (target: 5 %; 95 % interval over 8 held-out classes: "));
-  EXPECT_TRUE(has(text.out, "price: rejects"));
+  EXPECT_TRUE(has(text.out, "false rejection: "));
   EXPECT_EQ(load_model(demo.model).rejection.false_accept, 0.05);  // in place
 }
 
