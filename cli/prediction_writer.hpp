@@ -1,6 +1,6 @@
 #pragma once
-// Predictions as a CSV table, one JSON object or a human-readable table, written as they come: to standard output, or to a
-// file that appears whole or not at all.
+// Predictions as a CSV table, one JSON object or a human-readable table, written as they come: to standard output, or
+// to a file that appears whole or not at all.
 
 #include <filesystem>
 #include <optional>
