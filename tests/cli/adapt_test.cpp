@@ -101,7 +101,9 @@ TEST(CliAdapt, BadInputLeavesTheModelAlone) {
   }
 }
 
-TEST(CliClasses, AreTaughtAndAddedByExamples) {
+using CliClasses = FolderTest;
+
+TEST_F(CliClasses, AreTaughtAndAddedByExamples) {
   DemoModel demo;
   const auto first = demo.unseen(0), second = demo.unseen(1);
   const std::string examples = demo.samples_of(first, 6), others = demo.samples_of(second, 6);

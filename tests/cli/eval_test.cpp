@@ -47,7 +47,9 @@ void write_demo_with_nan(const std::string& folder, std::size_t sample) {
 
 }  // namespace
 
-TEST(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault) {
+using CliEval = FolderTest;
+
+TEST_F(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault) {
   const MatFolder mat;
   const std::string model = mat.file("m.safetensors");
   ASSERT_EQ(train_ridge(mat.folder, model, {"--semantics", "sent"}).exit_code, 0);
@@ -56,19 +58,19 @@ TEST(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder})["semantics"], "sent");
 }
 
-TEST(CliEval, TheNameOfTheSemanticsIsTheModelsAlsoAfterConversion) {
+TEST_F(CliEval, TheNameOfTheSemanticsIsTheModelsAlsoAfterConversion) {
   const MatFolder mat;
   const std::string model = mat.file("m.safetensors");
   ASSERT_EQ(train_ridge(mat.folder, model).exit_code, 0);
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["semantics"], "att");
 }
 
-TEST(CliEval, SemanticsThatAPlainFolderDoesNotHaveAreRefused) {
+TEST_F(CliEval, SemanticsThatAPlainFolderDoesNotHaveAreRefused) {
   const auto result = run_error({"data", "inspect", kDemo, "--semantics", "nonsense"}, 3);
   EXPECT_TRUE(has(result.err, "nonsense") && has(result.err, "attributes.csv")) << result.err;
 }
 
-TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
+TEST_F(CliEval, ASplitFileServesAFolderOfMatFiles) {
   const MatFolder mat;
   const std::string split = mat.file("my.json"), model = mat.file("m.safetensors");
   const auto refused = run_error({"data", "split", mat.folder}, 2);
@@ -86,7 +88,7 @@ TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
             3);  // deer was trained on
 }
 
-TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
+TEST_F(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
   const MatFolder mat;
   const std::string numbers = mat.file("numbers.json"), other = mat.file("other");
   write_text_file(numbers, R"({"unseen_classes": [0, 1, 2, 3]})");
@@ -104,8 +106,7 @@ TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
   run_error({"data", "inspect", mat.folder, "--split", numbers}, 3);  // there is no class 10
 }
 
-TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
-  TempDir dir;
+TEST_F(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   const std::string& model = model_of_demo(kRidge);
   const std::string tested = dir.file("tested"), trained = dir.file("trained"), late = dir.file("late");
   write_demo_with_nan(tested, 3);
@@ -121,7 +122,7 @@ TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   expect_row(train_ridge(trained, dir.file("m.safetensors")), trained, "row 0, column 5");
 }
 
-TEST(CliEval, FiguresHaveIntervals) {
+TEST_F(CliEval, FiguresHaveIntervals) {
   const std::string& model = model_of_demo(kRidge);
   const auto json = run_json({"eval", "--model", model, "--data", kDemo});
   const std::pair<const char*, double> figures[] = {{"zsl", json["zsl"]["top1_per_class"].get<double>()},
@@ -140,8 +141,7 @@ TEST(CliEval, FiguresHaveIntervals) {
   EXPECT_EQ(again.json()["intervals"], json["intervals"]) << "the same for any seed and number of threads";
 }
 
-TEST(CliEval, TransductiveFiguresStandApart) {
-  TempDir dir;
+TEST_F(CliEval, TransductiveFiguresStandApart) {
   const std::string &model = model_of_demo(), out = dir.file("t.json"), bytes = read_text_file(model);
   for (const std::string protocol : {"unseen", "mixed"}) {
     const auto text = run_ok({"eval", "--model", model, "--data", kDemo, "--transductive", protocol, "--out", out});
@@ -158,7 +158,7 @@ TEST(CliEval, TransductiveFiguresStandApart) {
   EXPECT_EQ(read_text_file(model), bytes);
 }
 
-TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
+TEST_F(CliEval, FewShotPrintsATableWithTheBaseline) {
   const auto run = [](const std::string& counts, Words more = {}) {
     return run_cli(Words{"eval", "--model", model_of_demo(), "--data", kDemo, "--few-shot", counts} + more);
   };
@@ -176,8 +176,7 @@ TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
   EXPECT_EQ(run("100000").exit_code, 3) << "more than there are samples";
 }
 
-TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
-  TempDir dir;
+TEST_F(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
   const std::string &ridge = model_of_demo(kRidge), device = dir.file("m.pnrt");
   run_ok({"export", "--model", model_of_demo(), "--out", device, "--quiet"});
   for (const auto& file : {ridge, device})
@@ -186,8 +185,7 @@ TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
                 file == ridge ? "class space" : "device file");
 }
 
-TEST(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
-  TempDir dir;
+TEST_F(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
   const std::string &model = model_of_demo(kRidge), open = dir.file("open.safetensors");
   const auto evaluated = [](const Words& more) { return run_cli(Words{"eval", "--data", kDemo, "--model"} + more); };
   const auto plain = evaluated({model, "--json"}).json();

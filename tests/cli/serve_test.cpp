@@ -68,9 +68,10 @@ class ServerProcess {
 
 }  // namespace
 
-TEST(Serve, RemoteAddressesNeedAToken) {
+using Serve = FolderTest;
+
+TEST_F(Serve, RemoteAddressesNeedAToken) {
   const EnvironmentVariable no_token("PARSNETS_TOKEN", std::nullopt);
-  const TempDir dir;
   std::ofstream(dir / "short") << "abc\n";
   const std::string model = served_model();
   for (const Words& more : std::vector<Words>{{"--host", "0.0.0.0"},
@@ -92,7 +93,7 @@ TEST(Serve, RemoteAddressesNeedAToken) {
   run_error({"serve", "--model", "missing.safetensors"}, 3);
 }
 
-TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
+TEST_F(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
   ServerProcess server({"--model", served_model(), "--data", kDemo, "--samples", "20", "--json"});
   ASSERT_GT(server.port(), 0) << server.said();
   EXPECT_EQ(nlohmann::json::parse(server.said())["port"], server.port());
@@ -111,8 +112,7 @@ TEST(Serve, FinishesARequestThatHasBegunAndEndsWithZero) {
   EXPECT_EQ(server.finish(), 0);
 }
 
-TEST(Serve, GoesOnWithItsModelWhenTheFileIsOverwritten) {
-  const TempDir dir;
+TEST_F(Serve, GoesOnWithItsModelWhenTheFileIsOverwritten) {
   const std::string model = dir.file("m.safetensors"), bytes = read_text_file(served_model());
   std::ofstream(model) << bytes;
   ServerProcess server({"--model", model, "--data", kDemo});
@@ -127,8 +127,7 @@ TEST(Serve, GoesOnWithItsModelWhenTheFileIsOverwritten) {
   EXPECT_EQ(server.finish(), 0);
 }
 
-TEST(Serve, SaysThatATokenIsNeededAndNotTheToken) {
-  const TempDir dir;
+TEST_F(Serve, SaysThatATokenIsNeededAndNotTheToken) {
   const std::string file = dir.file("token"), token = "0123456789._~-AZaz";
   std::ofstream(file) << token << "\n";
   CliProcess process({"serve", "--port", "0", "--model", served_model(), "--token-file", file}, STDOUT_FILENO);
@@ -140,7 +139,7 @@ TEST(Serve, SaysThatATokenIsNeededAndNotTheToken) {
   EXPECT_FALSE(has(ended.out, token));
 }
 
-TEST(Serve, SaysThatItFinishesRequests) {
+TEST_F(Serve, SaysThatItFinishesRequests) {
   const std::string model = served_model();
   testing::internal::CaptureStderr();  // the server inherits it
   ServerProcess server({"--model", model});
@@ -149,7 +148,7 @@ TEST(Serve, SaysThatItFinishesRequests) {
             "finishing the requests that have begun; interrupt again to end at once\n");
 }
 
-TEST(Serve, ASecondSignalEndsItAtOnce) {
+TEST_F(Serve, ASecondSignalEndsItAtOnce) {
   ServerProcess server({"--model", served_model()});
   ASSERT_GT(server.port(), 0) << server.said();
   RawClient client(server.port());
@@ -161,8 +160,7 @@ TEST(Serve, ASecondSignalEndsItAtOnce) {
   EXPECT_EQ(server.finish(), 130);
 }
 
-TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
-  const TempDir dir;
+TEST_F(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
   const std::string network = dir.file("pixels.onnx");
   write_text_file(network, onnx_of_pixels(8, 8));
   write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");
@@ -178,21 +176,20 @@ TEST(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
   EXPECT_TRUE(has(serve({"--backbone", network, "--force", "--max-pixels", "1000000"}).err, "no such host"));
 }
 
-TEST(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
+TEST_F(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
   ServerProcess server({"--model", served_model()});
   ASSERT_GT(server.port(), 0) << server.said();
   const auto classes = server.get("/v1/classes").json();
   const nlohmann::json bank{{"add", {{{"name", "new, one"}, {"attributes", classes["classes"][0]["attributes"]}}}}};
   const auto table = server.post("/v1/bank", {{"bank", bank}});
   ASSERT_EQ(table.status, 200) << table.body;
-  const TempDir dir;
   const std::string file = dir.file("classes.csv"), model = dir.file("m.safetensors");
   write_text_file(file, table.body);
   write_text_file(model, read_text_file(served_model()));
   run_ok({"classes", "add", "--model", model, "--attributes", file, "--classes", "\"new, one\""});
 }
 
-TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
+TEST_F(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
   ServerProcess server({"--model", served_model(), "--data", kDemo, "--samples", "100"});
   ASSERT_GT(server.port(), 0) << server.said();
   const auto classes = server.get("/v1/classes").json()["classes"];
@@ -207,7 +204,6 @@ TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
   const auto answer =
       server.post("/v1/predict", {{"samples", "all"}, {"top", 1}, {"bank", bank}, {"return_features", true}}).json();
   ASSERT_EQ(answer["features"].size(), 100u);
-  const TempDir dir;
   std::set<std::string> answers;
   for (const char* precision : {"float32", "int8"}) {
     const bool exact = precision == std::string("float32");
@@ -253,9 +249,8 @@ TEST(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
   EXPECT_GE(answers.size(), 3u);
 }
 
-TEST(Serve, TheCommandsOfTheGuideWork) {
+TEST_F(Serve, TheCommandsOfTheGuideWork) {
   if (std::system("command -v curl > /dev/null") != 0) GTEST_SKIP() << "curl is not installed";
-  const TempDir dir;
   const std::string network = dir.file("pixels.onnx"), photo = dir.file("photo.jpg");
   write_text_file(network, onnx_of_pixels(8, 8));
   write_text_file(dir / "pixels.json", R"({"width": 8, "height": 8})");

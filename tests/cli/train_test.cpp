@@ -18,8 +18,9 @@ const std::string& demo_model() { return model_of_demo({"--method", "ridge", "--
 
 }  // namespace
 
-TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
-  TempDir dir;
+using CliTrain = FolderTest;
+
+TEST_F(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
   const std::string folder = dir.file("d");
   fs::copy(kDemo, folder, kRecursive);
   fs::remove(folder + "/split.json");
@@ -27,8 +28,7 @@ TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
             "draw one with 'parsnets data split " + folder + "'");
 }
 
-TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
-  TempDir dir;
+TEST_F(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
   const std::string out = dir.file("m.safetensors"), config = dir.file("config");
   write_text_file(config, "method = ridge\nrefine-steps = 3\nfit = svr\n");
   for (const auto& [words, message] : std::vector<std::pair<Words, std::string>>{
@@ -45,7 +45,7 @@ TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
   EXPECT_FALSE(fs::exists(out));
 }
 
-TEST(CliTrain, HelpShowsTheOptionsOfTheMethod) {
+TEST_F(CliTrain, HelpShowsTheOptionsOfTheMethod) {
   const std::string own = run_cli({"train", "--help"}).out,
                     paper = run_cli({"train", "--method", "paper", "--help"}).out,
                     all = run_cli({"train", "--help-all"}).out;
@@ -55,7 +55,7 @@ TEST(CliTrain, HelpShowsTheOptionsOfTheMethod) {
     EXPECT_TRUE(has(all, option));
 }
 
-TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
+TEST_F(CliTrain, TheDemoSetTrainsAndEvaluates) {
   const auto json = run_json({"eval", "--model", demo_model(), "--data", kDemo});
   EXPECT_GT(json["zsl"]["top1_per_class"].get<double>(), 85);
   EXPECT_GT(json["gzsl"]["h"].get<double>(), 50);
@@ -64,7 +64,7 @@ TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
   EXPECT_EQ(json["per_class"]["zsl"].size(), 2u);
 }
 
-TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
+TEST_F(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
   const auto bench = run_json({"bench", "--data", kDemo, "--methods", "ridge", "--quiet"});
   const auto eval = run_json({"eval", "--model", model_of_demo(kRidge), "--data", kDemo});
   const auto& method = bench["methods"][0];
@@ -76,8 +76,7 @@ TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
   for (const auto* object : {&bench, &eval, &method["runs"][0]}) EXPECT_EQ(object->at("units"), "percent");
 }
 
-TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
-  TempDir dir;
+TEST_F(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   const std::string folder = dir.file("demo");
   fs::copy(kDemo, folder, kRecursive);
   auto split = json_in(folder + "/split.json");
@@ -93,7 +92,7 @@ TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   EXPECT_EQ(run_json(allowed)["trained_samples"], 1);
 }
 
-TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
+TEST_F(CliTrain, PredictStreamsATableOrOneJsonObject) {
   const auto table =
       run_ok({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
   EXPECT_EQ(std::ranges::count(table.out, '\n'), 2400 * 2 + 1);
@@ -108,8 +107,7 @@ TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
   EXPECT_NEAR(sum, 1.0, 1e-3) << "two unseen classes share the whole confidence";
 }
 
-TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
-  TempDir dir;
+TEST_F(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   const std::string model = dir.file("m.safetensors");
   fs::copy(demo_model(), model);
   run_ok({"classes", "remove", "--model", model, "--classes", "truck"});
@@ -124,8 +122,7 @@ TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   EXPECT_TRUE(same_bytes(read_text_file(model), before));
 }
 
-TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
-  TempDir dir;
+TEST_F(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors"), device = dir.file("m.pnrt");
   fs::copy(kDemo, data);
   CsvTable table = read_csv(data + "/attributes.csv", true);
@@ -146,20 +143,20 @@ TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   run_ok({"export", "--model", model, "--out", device, "--data", data, "--max-drop", "100"});
 }
 
-TEST(CliTrain, ExplainNamesAttributesThatAddUp) {
+TEST_F(CliTrain, ExplainNamesAttributesThatAddUp) {
   const auto json = run_json({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100"});
   EXPECT_EQ(json["attributes"].size(), 39u);
   EXPECT_NE(json["winner"], json["runner_up"]);
   run_error({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}, 2);
 }
 
-TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
+TEST_F(CliTrain, InfoShowsAModelsOptionsAndRecord) {
   const auto json = run_json({"info", demo_model()});
   EXPECT_TRUE(has_members(json, {{"options", {{"method", "ridge"}}}, {"record", {{"data", {{"name", "demo"}}}}}}));
   EXPECT_EQ(json["record"]["selection"].size(), 48u);
 }
 
-TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
+TEST_F(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   const std::string& model = model_of_demo({"--networks", "100"});
   const auto text = run_cli({"info", model}).out;
   EXPECT_TRUE(has(text, "values: min "));
@@ -169,8 +166,7 @@ TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   EXPECT_EQ(record["refinement"].size(), 4u);  // the start and three steps
 }
 
-TEST(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
-  TempDir dir;
+TEST_F(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors");
   run_ok({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
           "--attributes", "1"});
@@ -183,14 +179,13 @@ TEST(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", data})["warnings"].size(), 2u);
 }
 
-TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
+TEST_F(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   if (std::system("/usr/bin/python3 -c 'import numpy' 2> /dev/null") != 0)
     GTEST_SKIP() << "PYTHON3 WITH NUMPY NOT FOUND";
   // The very lines of docs/format.md.
   const std::string page = read_text_file(std::string(PARSNETS_SOURCE_DIR) + "/docs/format.md");
   const auto begin = page.find("```python\n") + 10;
   const std::string lines = page.substr(begin, page.find("```", begin) - begin);
-  TempDir dir;
   write_text_file(dir / "read.py", "import sys\npath = sys.argv[1]\n" + lines +
                                        "print(tensors['class_semantics'].shape, header['__metadata__']['format'])\n");
   const std::string line = "/usr/bin/python3 " + shell_quoted(dir / "read.py") + " " + shell_quoted(demo_model()) +
@@ -199,8 +194,7 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   EXPECT_EQ(read_text_file(dir / "out"), "(10, 39) parsnets-model\n");
 }
 
-TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
-  TempDir dir;
+TEST_F(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   const std::string small = "--networks=16";
   auto result = run_ok({"bench", "--data", kDemo, "--methods", "ablation", small, "--encoding", "32", "--lambda", "5",
                         "--refine-steps", "2", "--out", dir.file("a/runs.json"), "--quiet"});
@@ -228,7 +222,7 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   run_error({"bench", "--data", kDemo, "--sweep", "k", "--methods", "ablation"}, 2);
 }
 
-TEST(CliTrain, BenchPrintsATableOfMethods) {
+TEST_F(CliTrain, BenchPrintsATableOfMethods) {
   const auto result = run_ok({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:active=4",
                               "--seeds", "2", "--quiet"});
   EXPECT_TRUE(has(result.out, "| ridge |"));
@@ -237,8 +231,7 @@ TEST(CliTrain, BenchPrintsATableOfMethods) {
   run_error({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}, 2);
 }
 
-TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
-  TempDir dir;
+TEST_F(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   fs::create_directory(dir / "out");
   const std::string model = dir.file("out/m.safetensors");
   write_text_file(model, "an earlier model");
@@ -252,18 +245,16 @@ TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
 }
 
-TEST(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
-  TempDir dir;
+TEST_F(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
   write_text_file(dir / "m", "not a model at all");
   for (const auto& arguments : std::vector<Words>{
            {"eval", "--data", kDemo}, {"predict", "--input", kDemo + "/features.npy"}, {"classes", "list"}})
     run_error(arguments + Words{"--model", dir.file("m")}, 3);
 }
 
-TEST(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
+TEST_F(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
   const auto folder = shared_data("CUB");
   if (!folder) GTEST_SKIP() << kNoSharedData;
-  TempDir dir;
   const std::string model = dir.file("m.safetensors");
   run_ok({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge", "--search", "grid",
           "--grid", "lambda=0.03,0.1,0.3,1,3,10,30,100", "--quiet"});
