@@ -102,7 +102,6 @@ TEST_F(CliData, ConvertKeepsTheChecksumsOfEveryList) {
 }
 
 TEST_F(CliData, AFailedConversionLeavesNothingHalfWritten) {
-  write_text_file(dir / "attributes.csv", "class,a\nx,1\ny,2\n");
   fs::create_directory(dir / "out");
   write_text_file(dir / "out" / "features.npy", "precious");
   run_error({"data", "convert", dir.file("missing"), dir.file("out")}, 3);

@@ -52,29 +52,20 @@ using CliEval = FolderTest;
 TEST_F(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault) {
   const MatFolder mat;
   const std::string model = mat.file("m.safetensors");
-  ASSERT_EQ(train_ridge(mat.folder, model, {"--semantics", "sent"}).exit_code, 0);
+  expect_ok(train_ridge(mat.folder, model, {"--semantics", "sent"}));
   const auto refused = run_error({"eval", "--model", model, "--data", mat.folder, "--semantics", "att"}, 3);
-  EXPECT_TRUE(has(refused.err, "'sent'") && has(refused.err, "'att'")) << refused.err;
+  EXPECT_TRUE(has_all(refused.err, {"'sent'", "'att'"}));
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder})["semantics"], "sent");
-}
-
-TEST_F(CliEval, TheNameOfTheSemanticsIsTheModelsAlsoAfterConversion) {
-  const MatFolder mat;
-  const std::string model = mat.file("m.safetensors");
-  ASSERT_EQ(train_ridge(mat.folder, model).exit_code, 0);
-  EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["semantics"], "att");
-}
-
-TEST_F(CliEval, SemanticsThatAPlainFolderDoesNotHaveAreRefused) {
-  const auto result = run_error({"data", "inspect", kDemo, "--semantics", "nonsense"}, 3);
-  EXPECT_TRUE(has(result.err, "nonsense") && has(result.err, "attributes.csv")) << result.err;
+  expect_ok(train_ridge(mat.folder, model));
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["semantics"], "att") << "also after conversion";
+  const auto none = run_error({"data", "inspect", kDemo, "--semantics", "nonsense"}, 3);
+  EXPECT_TRUE(has_all(none.err, {"nonsense", "attributes.csv"}));
 }
 
 TEST_F(CliEval, ASplitFileServesAFolderOfMatFiles) {
   const MatFolder mat;
   const std::string split = mat.file("my.json"), model = mat.file("m.safetensors");
-  const auto refused = run_error({"data", "split", mat.folder}, 2);
-  EXPECT_TRUE(has(refused.err, "--out") && has(refused.err, "--split")) << refused.err;
+  EXPECT_TRUE(has_all(run_error({"data", "split", mat.folder}, 2).err, {"--out", "--split"}));
   EXPECT_FALSE(fs::exists(mat.folder + "/split.json"));
   const auto made = run_ok({"data", "split", mat.folder, "--unseen", "cat,dog,ship", "--out", split});
   EXPECT_TRUE(has(made.out, "--split " + split));
@@ -84,8 +75,8 @@ TEST_F(CliEval, ASplitFileServesAFolderOfMatFiles) {
   EXPECT_EQ(figures["split"], "my.json");
   EXPECT_EQ(figures["per_class"]["zsl"].size(), 3u);
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder}), figures);
-  run_error({"eval", "--model", model, "--data", mat.folder, "--split", mat.folder + "/att_splits.mat"},
-            3);  // deer was trained on
+  // Deer was trained on.
+  run_error({"eval", "--model", model, "--data", mat.folder, "--split", mat.folder + "/att_splits.mat"}, 3);
 }
 
 TEST_F(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
@@ -96,9 +87,7 @@ TEST_F(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
     return run_json({"data", "inspect", mat.folder, "--split", split});
   };
   EXPECT_EQ(inspect(numbers)["unseen_classes"], 4);
-  LoadOptions load;
-  load.split = numbers;
-  save_xlsa17(load_dataset(mat.folder, load), other);
+  save_xlsa17(load_dataset(mat.folder, {.split = numbers}), other);
   const auto json = inspect(other + "/att_splits.mat");
   EXPECT_EQ(json["unseen_classes"], 4);
   EXPECT_EQ(json["split"]["file"], "att_splits.mat");
@@ -114,7 +103,7 @@ TEST_F(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   write_demo_with_nan(late, 1000);
   const auto expect_row = [](const CliResult& result, const std::string& folder, const std::string& row) {
     EXPECT_EQ(result.exit_code, 3);
-    EXPECT_TRUE(has(result.err, folder + "/features.npy") && has(result.err, row)) << result.err;
+    EXPECT_TRUE(has_all(result.err, {folder + "/features.npy", row}));
   };
   expect_row(run_cli({"eval", "--model", model, "--data", tested}), tested, "row 3, column 5");
   expect_row(run_cli({"predict", "--model", model, "--input", late + "/features.npy", "--batch", "64"}), late,
@@ -209,9 +198,7 @@ TEST_F(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
   EXPECT_EQ(one[0]["stated"], 90);
   EXPECT_LE(all[0]["seen"]["size"], all[2]["seen"]["size"]);
   const auto text = evaluated({open, "--coverage", "90%"}).out;
-  EXPECT_TRUE(has(text, "ECE   seen "));
-  EXPECT_TRUE(has(text, "sets  90 stated: seen "));
-  EXPECT_TRUE(has(text, "(calibrated on validation classes)"));
+  EXPECT_TRUE(has_all(text, {"ECE   seen ", "sets  90 stated: seen ", "(calibrated on validation classes)"}));
   EXPECT_EQ(evaluated({open, "--coverage", "90%", "--few-shot", "1"}).exit_code, 2);
 }
 

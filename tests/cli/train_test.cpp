@@ -51,16 +51,15 @@ TEST_F(CliTrain, HelpShowsTheOptionsOfTheMethod) {
                     all = run_cli({"train", "--help-all"}).out;
   EXPECT_TRUE(has(own, "--prototype-width") && !has(own, "--max-passes") && !has(own, "--sharpness")) << own;
   EXPECT_TRUE(has(paper, "--max-passes") && !has(paper, "--prototype-width")) << paper;
-  for (const char* option : {"--prototype-width", "--max-passes", "--sharpness", "--semantic-lambda", "--original-att"})
-    EXPECT_TRUE(has(all, option));
+  EXPECT_TRUE(
+      has_all(all, {"--prototype-width", "--max-passes", "--sharpness", "--semantic-lambda", "--original-att"}));
 }
 
 TEST_F(CliTrain, TheDemoSetTrainsAndEvaluates) {
   const auto json = run_json({"eval", "--model", demo_model(), "--data", kDemo});
   EXPECT_GT(json["zsl"]["top1_per_class"].get<double>(), 85);
   EXPECT_GT(json["gzsl"]["h"].get<double>(), 50);
-  EXPECT_EQ(json["gzsl"]["gamma_from"], "validation classes");
-  EXPECT_EQ(json["features"], "features.npy");
+  EXPECT_TRUE(has_members(json, {{"gzsl", {{"gamma_from", "validation classes"}}}, {"features", "features.npy"}}));
   EXPECT_EQ(json["per_class"]["zsl"].size(), 2u);
 }
 
@@ -92,10 +91,7 @@ TEST_F(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   EXPECT_EQ(run_json(allowed)["trained_samples"], 1);
 }
 
-TEST_F(CliTrain, PredictStreamsATableOrOneJsonObject) {
-  const auto table =
-      run_ok({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
-  EXPECT_EQ(std::ranges::count(table.out, '\n'), 2400 * 2 + 1);
+TEST_F(CliTrain, UnseenClassesShareTheWholeConfidenceOfAPredictionAmongThem) {
   const auto json = run_json({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3",
                               "--among", "unseen", "--batch", "999"});
   ASSERT_EQ(json["predictions"].size(), 2400u);
@@ -104,7 +100,7 @@ TEST_F(CliTrain, PredictStreamsATableOrOneJsonObject) {
     sum += one["confidence"].get<double>();
     EXPECT_FALSE(one["seen"].get<bool>());
   }
-  EXPECT_NEAR(sum, 1.0, 1e-3) << "two unseen classes share the whole confidence";
+  EXPECT_NEAR(sum, 1.0, 1e-3);
 }
 
 TEST_F(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
@@ -170,9 +166,8 @@ TEST_F(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors");
   run_ok({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
           "--attributes", "1"});
-  const auto trained = run_ok({"train", "--data", data, "--out", model, "--quiet"});
-  EXPECT_TRUE(has(trained.out, "warning: the classes have only one attribute"));
-  EXPECT_TRUE(has(run_cli({"info", model}).out, "warning: the classes have only one attribute"));
+  for (const Words& words : {Words{"train", "--data", data, "--out", model, "--quiet"}, Words{"info", model}})
+    EXPECT_TRUE(has(run_ok(words).out, "warning: the classes have only one attribute"));
   EXPECT_FALSE(run_json({"info", model})["record"]["warnings"].empty());
   const auto text = run_cli({"eval", "--model", model, "--data", data}).out;
   EXPECT_TRUE(has(text, "is the only unseen class: its ZSL is 100 by definition"));
@@ -198,11 +193,10 @@ TEST_F(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   const std::string small = "--networks=16";
   auto result = run_ok({"bench", "--data", kDemo, "--methods", "ablation", small, "--encoding", "32", "--lambda", "5",
                         "--refine-steps", "2", "--out", dir.file("a/runs.json"), "--quiet"});
-  for (const char* row :
-       {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| class space |",
-        "| class space + attribute weights |", "| class space + refinement |", "| class space + refinement + gates |",
-        "| default model |", "default model: what training gives with these options"})
-    EXPECT_TRUE(has(result.out, row)) << row;
+  EXPECT_TRUE(has_all(result.out, {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| class space |",
+                                   "| class space + attribute weights |", "| class space + refinement |",
+                                   "| class space + refinement + gates |", "| default model |",
+                                   "default model: what training gives with these options"}));
   const auto runs = json_in(dir / "a/runs.json");
   ASSERT_EQ(runs["methods"].size(), 9u);
   const auto options = [&](std::size_t row) { return runs["methods"][row]["runs"][0]["options"]; };
@@ -220,15 +214,7 @@ TEST_F(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   for (const char* sweep : {"active", "active=", "active=1;networks=2", "lambda=1", "wings=2"})
     EXPECT_FALSE(has(run_error({"bench", "--data", kDemo, "--sweep", sweep}, 2, "--sweep: ").err, "--grid"));
   run_error({"bench", "--data", kDemo, "--sweep", "k", "--methods", "ablation"}, 2);
-}
-
-TEST_F(CliTrain, BenchPrintsATableOfMethods) {
-  const auto result = run_ok({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:active=4",
-                              "--seeds", "2", "--quiet"});
-  EXPECT_TRUE(has(result.out, "| ridge |"));
-  EXPECT_TRUE(has(result.out, " ± "));
-  run_error({"bench", "--data", kDemo, "--methods", "magic"}, 2);
-  run_error({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}, 2);
+  for (const char* methods : {"magic", "ridge:wings=2"}) run_error({"bench", "--data", kDemo, "--methods", methods}, 2);
 }
 
 TEST_F(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
