@@ -132,7 +132,7 @@ class FolderTest : public testing::Test {
   const TempDir dir;
 };
 
-/// Whether all parts are in a text, the first that is not in it is shown.
+/// Whether all these parts are in a text.
 inline testing::AssertionResult has_all(const std::string& text, const Words& parts) {
   for (const auto& part : parts)
     if (const auto found = has(text, part); !found) return found;
