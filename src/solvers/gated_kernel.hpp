@@ -72,7 +72,7 @@ Matrix<T> network_inputs(MatrixView<const float> z, std::span<const std::size_t>
   Matrix<T> inputs(rows.size(), z.cols() + 1);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     inputs(r, 0) = 1;
-    std::ranges::copy(z.row(rows[r]), inputs.row(r).begin() + 1);
+    std::copy_n(z.row(rows[r]).data(), z.cols(), inputs.row(r).data() + 1);
   }
   return inputs;
 }

@@ -6,13 +6,12 @@
 
 namespace parsnets::test {
 
-class CliBench : public testing::Test {
+class CliBench : public FolderTest {
  protected:
   Words bench(const std::string& methods, const Words& more = {}) const {
     return Words{"bench", "--data", kDemo, "--methods", methods, "--out", out.string(), "--quiet"} + more;
   }
 
-  const TempDir dir;
   const fs::path out = dir / "runs.json";
 };
 
@@ -46,8 +45,7 @@ TEST_F(CliBench, PublishedRowsKeepFeaturesAndSource) {
 
 TEST_F(CliBench, AMethodThatFailsIsARowAndTheOthersAreRun) {
   const auto result = run_error(bench("ridge,scln:networks=16:active=17,eszsl"), 1, "1 of 3 methods failed");
-  for (const char* row : {"| ridge |", "| scln:networks=16:active=17 (failed: ", "| eszsl |"})
-    EXPECT_TRUE(has(result.out, row));
+  EXPECT_TRUE(has_all(result.out, {"| ridge |", "| scln:networks=16:active=17 (failed: ", "| eszsl |"}));
   const auto methods = json_in(out)["methods"];
   ASSERT_EQ(methods.size(), 3u);
   EXPECT_TRUE(has(methods[1]["error"].get<std::string>(), "active")) << methods[1]["error"];
@@ -101,8 +99,7 @@ TEST_F(CliBench, RowsHaveIntervalsAndAreComparedWithTheFirst) {
               eszsl["summary"]["s"]["mean"].get<double>() - ridge["summary"]["s"]["mean"].get<double>(), 1e-9);
   EXPECT_EQ(same["versus"]["h"]["difference"], 0);
   EXPECT_EQ(same["versus"]["h"]["p"], 1);
-  EXPECT_TRUE(has(result.out, "95 % intervals over classes and samples"));
-  EXPECT_TRUE(has(result.out, "difference from ridge"));
+  EXPECT_TRUE(has_all(result.out, {" ± ", "95 % intervals over classes and samples", "difference from ridge"}));
 }
 
 TEST_F(CliBench, RunsThatDoNotSayWhichSamplesWereRightAreResumedWithoutIntervals) {

@@ -26,8 +26,9 @@ void write_class_table(const fs::path& file, const std::string& name) {
 
 }  // namespace
 
-TEST(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
-  TempDir dir;
+using CliClasses = FolderTest;
+
+TEST_F(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
   const std::string model = demo_model_in(dir);
   const auto change = [&](const Words& arguments) { run_ok(arguments); };
   constexpr int kRounds = 50;
@@ -55,8 +56,7 @@ TEST(CliClasses, TwoProcessesThatChangeOneModelLoseNothing) {
         << entry.path() << " was left";
 }
 
-TEST(CliClasses, NoClassIsCalledUnknown) {
-  TempDir dir;
+TEST_F(CliClasses, NoClassIsCalledUnknown) {
   const std::string model = demo_model_in(dir), before = read_text_file(model);
   write_class_table(dir / "t.csv", "unknown");
   run_error({"classes", "add", "--model", model, "--attributes", dir.file("t.csv")}, 3,
@@ -64,8 +64,7 @@ TEST(CliClasses, NoClassIsCalledUnknown) {
   EXPECT_EQ(read_text_file(model), before);
 }
 
-TEST(CliClasses, MistypedClassesGetASuggestion) {
-  TempDir dir;
+TEST_F(CliClasses, MistypedClassesGetASuggestion) {
   const std::string examples = dir.file("x.csv"), labels = dir.file("y.csv");
   const Matrix<float> features = read_npy_float({kDemo + "/features.npy", ""});
   write_csv(examples, MatrixView<const float>(features.data(), 2, features.cols()));
@@ -86,8 +85,7 @@ TEST(CliClasses, MistypedClassesGetASuggestion) {
        "y.csv:2: label: expected a class that is added, found 'ottter'; did you mean 'otter'?");
 }
 
-TEST(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
-  TempDir dir;
+TEST_F(CliClasses, AHundredThousandClassesAreAddedInOneGo) {
   const std::string model = demo_model_in(dir), table = dir.file("many.csv");
   write_class_table(table, "x");
   std::string text = read_text_file(table);

@@ -55,9 +55,8 @@ TEST(Cli, EveryCommandAndGroupAnswersHelp) {
 
 TEST(Cli, EveryImpossibleOptionIsNamedInOneMessage) {
   const auto result = run_error({"data", "synth", "out", "--classes", "1", "--noise", "x", "--format", "xls"}, 2);
-  for (const char* part : {"--classes: expected an integer from 3", "--noise: expected auto or a number",
-                           "--format: expected one of: npy"})
-    EXPECT_TRUE(has(result.err, part));
+  EXPECT_TRUE(has_all(result.err, {"--classes: expected an integer from 3", "--noise: expected auto or a number",
+                                   "--format: expected one of: npy"}));
 }
 
 TEST(Cli, MessagesOfTheLibraryNameFlags) {

@@ -31,8 +31,9 @@ std::map<std::string, std::string> without_request(const SafetensorsFile& file) 
 
 }  // namespace
 
-TEST(CliConfig, EveryCommandReadsWhatItPrints) {
-  TempDir dir;
+using CliConfig = FolderTest;
+
+TEST_F(CliConfig, EveryCommandReadsWhatItPrints) {
   for (const char* command : {"train", "eval", "predict", "explain", "bench", "export", "report", "classes list",
                               "classes add", "classes remove", "data inspect unused", "data convert unused unused",
                               "data split unused", "data synth unused", "info", "doctor"}) {
@@ -43,16 +44,14 @@ TEST(CliConfig, EveryCommandReadsWhatItPrints) {
       has(read_text_file(round_trip(dir, words_in("data synth unused"), {"--classes", "7"})), "\nclasses = 7\n"));
 }
 
-TEST(CliConfig, SeveralPathsReadBackAsTheyWere) {
-  TempDir dir;
+TEST_F(CliConfig, SeveralPathsReadBackAsTheyWere) {
   const std::string file = round_trip(dir, {"extract"}, {"--images", "a, b.jpg", "c.jpg"});
   EXPECT_TRUE(has(read_text_file(file), "images = \"a, b.jpg\",c.jpg\n"));
   write_text_file(file, "images = \"a, b.jpg\",c.jpg\nbackbone = x.onnx\nout = " + dir.file("out") + "\n");
   run_error({"extract", "--config", file}, 3, "parsnets: a, b.jpg: expected a folder of photographs");
 }
 
-TEST(CliConfig, APrintedConfigTrainsTheSameModelForEveryMethodAndSearch) {
-  TempDir dir;
+TEST_F(CliConfig, APrintedConfigTrainsTheSameModelForEveryMethodAndSearch) {
   const std::string data = dir.file("data");
   run_ok({"data", "synth", data, "--classes", "10", "--samples", "300", "--dimensions", "24", "--attributes", "12",
           "--quiet"});

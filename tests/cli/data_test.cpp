@@ -11,7 +11,9 @@
 
 namespace parsnets::test {
 
-TEST(CliData, InspectReportsCubAsItIs) {
+using CliData = FolderTest;
+
+TEST_F(CliData, InspectReportsCubAsItIs) {
   const auto folder = shared_data("CUB");
   if (!folder) GTEST_SKIP() << kNoSharedData;
   const auto json = run_json({"data", "inspect", *folder, "--features", "res50"});
@@ -22,7 +24,7 @@ TEST(CliData, InspectReportsCubAsItIs) {
       "test_unseen": {"samples": 2967}}}})")));
 }
 
-TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
+TEST_F(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
   const auto folder = shared_data("AWA1-handmade");
   if (!folder) GTEST_SKIP() << kNoSharedData;
   const auto json = run_json({"data", "inspect", *folder});
@@ -33,8 +35,7 @@ TEST(CliData, InspectReportsAwaHandmadeWithItsMissingValues) {
                                  {"missing_attribute_values", 4}}));
 }
 
-TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
-  TempDir dir;
+TEST_F(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   const std::string folder = dir.path().string();
   run_ok({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"});
   const std::string before = read_text_file(dir / "split.json");
@@ -51,8 +52,7 @@ TEST(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
   run_error({"data", "split", folder, "--unseen", "class001,unicorn", "--force"}, 2);
 }
 
-TEST(CliData, NamesWithCommasAreGivenInQuotes) {
-  TempDir dir;
+TEST_F(CliData, NamesWithCommasAreGivenInQuotes) {
   const std::string folder = dir.path().string(), model = dir.file("m.safetensors");
   run_ok({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"});
   CsvTable table = read_csv(dir / "attributes.csv", true);
@@ -67,8 +67,7 @@ TEST(CliData, NamesWithCommasAreGivenInQuotes) {
   run_ok({"classes", "add", "--model", model, "--attributes", folder + "/attributes.csv", "--classes", names});
 }
 
-TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
-  TempDir dir;
+TEST_F(CliData, ConversionDoesNotChangeWhatIsTrained) {
   const std::string demo = dir.file("demo"), mat = dir.file("mat"), back = dir.file("back");
   fs::copy(kDemo, demo, kRecursive);
   auto split = json_in(demo + "/split.json");
@@ -90,8 +89,7 @@ TEST(CliData, ConversionDoesNotChangeWhatIsTrained) {
   EXPECT_EQ(results[2], results[0]) << "and back";
 }
 
-TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
-  TempDir dir;
+TEST_F(CliData, ConvertKeepsTheChecksumsOfEveryList) {
   auto lists = run_json({"data", "inspect", kDemo})["split"]["lists"];
   for (const std::string format : {"mat5", "mat73", "npz", "csv"}) {
     const std::string from = dir.file(format), out = dir.file("out");
@@ -103,9 +101,7 @@ TEST(CliData, ConvertKeepsTheChecksumsOfEveryList) {
   }
 }
 
-TEST(CliData, AFailedConversionLeavesNothingHalfWritten) {
-  TempDir dir;
-  write_text_file(dir / "attributes.csv", "class,a\nx,1\ny,2\n");
+TEST_F(CliData, AFailedConversionLeavesNothingHalfWritten) {
   fs::create_directory(dir / "out");
   write_text_file(dir / "out" / "features.npy", "precious");
   run_error({"data", "convert", dir.file("missing"), dir.file("out")}, 3);
@@ -113,8 +109,7 @@ TEST(CliData, AFailedConversionLeavesNothingHalfWritten) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
 }
 
-TEST(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
-  TempDir dir;
+TEST_F(CliData, BadInputsAreRefusedWithAMessageThatNamesTheFault) {
   const std::string script = std::string(PARSNETS_SOURCE_DIR) + "/tests/oracles/bad_inputs.py";
   if (std::system("/usr/bin/python3 -c 'import numpy, scipy, h5py' 2> /dev/null") != 0)
     GTEST_SKIP() << "PYTHON3 WITH NUMPY, SCIPY AND H5PY NOT FOUND";

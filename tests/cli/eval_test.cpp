@@ -47,32 +47,25 @@ void write_demo_with_nan(const std::string& folder, std::size_t sample) {
 
 }  // namespace
 
-TEST(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault) {
+using CliEval = FolderTest;
+
+TEST_F(CliEval, SemanticsThatAreNotTheModelsAreRefusedAndTheModelsOwnAreTheDefault) {
   const MatFolder mat;
   const std::string model = mat.file("m.safetensors");
-  ASSERT_EQ(train_ridge(mat.folder, model, {"--semantics", "sent"}).exit_code, 0);
+  expect_ok(train_ridge(mat.folder, model, {"--semantics", "sent"}));
   const auto refused = run_error({"eval", "--model", model, "--data", mat.folder, "--semantics", "att"}, 3);
-  EXPECT_TRUE(has(refused.err, "'sent'") && has(refused.err, "'att'")) << refused.err;
+  EXPECT_TRUE(has_all(refused.err, {"'sent'", "'att'"}));
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder})["semantics"], "sent");
+  expect_ok(train_ridge(mat.folder, model));
+  EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["semantics"], "att") << "also after conversion";
+  const auto none = run_error({"data", "inspect", kDemo, "--semantics", "nonsense"}, 3);
+  EXPECT_TRUE(has_all(none.err, {"nonsense", "attributes.csv"}));
 }
 
-TEST(CliEval, TheNameOfTheSemanticsIsTheModelsAlsoAfterConversion) {
-  const MatFolder mat;
-  const std::string model = mat.file("m.safetensors");
-  ASSERT_EQ(train_ridge(mat.folder, model).exit_code, 0);
-  EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["semantics"], "att");
-}
-
-TEST(CliEval, SemanticsThatAPlainFolderDoesNotHaveAreRefused) {
-  const auto result = run_error({"data", "inspect", kDemo, "--semantics", "nonsense"}, 3);
-  EXPECT_TRUE(has(result.err, "nonsense") && has(result.err, "attributes.csv")) << result.err;
-}
-
-TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
+TEST_F(CliEval, ASplitFileServesAFolderOfMatFiles) {
   const MatFolder mat;
   const std::string split = mat.file("my.json"), model = mat.file("m.safetensors");
-  const auto refused = run_error({"data", "split", mat.folder}, 2);
-  EXPECT_TRUE(has(refused.err, "--out") && has(refused.err, "--split")) << refused.err;
+  EXPECT_TRUE(has_all(run_error({"data", "split", mat.folder}, 2).err, {"--out", "--split"}));
   EXPECT_FALSE(fs::exists(mat.folder + "/split.json"));
   const auto made = run_ok({"data", "split", mat.folder, "--unseen", "cat,dog,ship", "--out", split});
   EXPECT_TRUE(has(made.out, "--split " + split));
@@ -82,11 +75,11 @@ TEST(CliEval, ASplitFileServesAFolderOfMatFiles) {
   EXPECT_EQ(figures["split"], "my.json");
   EXPECT_EQ(figures["per_class"]["zsl"].size(), 3u);
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", mat.folder}), figures);
-  run_error({"eval", "--model", model, "--data", mat.folder, "--split", mat.folder + "/att_splits.mat"},
-            3);  // deer was trained on
+  // Deer was trained on.
+  run_error({"eval", "--model", model, "--data", mat.folder, "--split", mat.folder + "/att_splits.mat"}, 3);
 }
 
-TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
+TEST_F(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
   const MatFolder mat;
   const std::string numbers = mat.file("numbers.json"), other = mat.file("other");
   write_text_file(numbers, R"({"unseen_classes": [0, 1, 2, 3]})");
@@ -94,9 +87,7 @@ TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
     return run_json({"data", "inspect", mat.folder, "--split", split});
   };
   EXPECT_EQ(inspect(numbers)["unseen_classes"], 4);
-  LoadOptions load;
-  load.split = numbers;
-  save_xlsa17(load_dataset(mat.folder, load), other);
+  save_xlsa17(load_dataset(mat.folder, {.split = numbers}), other);
   const auto json = inspect(other + "/att_splits.mat");
   EXPECT_EQ(json["unseen_classes"], 4);
   EXPECT_EQ(json["split"]["file"], "att_splits.mat");
@@ -104,8 +95,7 @@ TEST(CliEval, ASplitFileMayNumberClassesOrBeASplitsMat) {
   run_error({"data", "inspect", mat.folder, "--split", numbers}, 3);  // there is no class 10
 }
 
-TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
-  TempDir dir;
+TEST_F(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   const std::string& model = model_of_demo(kRidge);
   const std::string tested = dir.file("tested"), trained = dir.file("trained"), late = dir.file("late");
   write_demo_with_nan(tested, 3);
@@ -113,7 +103,7 @@ TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   write_demo_with_nan(late, 1000);
   const auto expect_row = [](const CliResult& result, const std::string& folder, const std::string& row) {
     EXPECT_EQ(result.exit_code, 3);
-    EXPECT_TRUE(has(result.err, folder + "/features.npy") && has(result.err, row)) << result.err;
+    EXPECT_TRUE(has_all(result.err, {folder + "/features.npy", row}));
   };
   expect_row(run_cli({"eval", "--model", model, "--data", tested}), tested, "row 3, column 5");
   expect_row(run_cli({"predict", "--model", model, "--input", late + "/features.npy", "--batch", "64"}), late,
@@ -121,7 +111,7 @@ TEST(CliEval, ValuesThatAreNotFiniteAreNamedByFileAndRow) {
   expect_row(train_ridge(trained, dir.file("m.safetensors")), trained, "row 0, column 5");
 }
 
-TEST(CliEval, FiguresHaveIntervals) {
+TEST_F(CliEval, FiguresHaveIntervals) {
   const std::string& model = model_of_demo(kRidge);
   const auto json = run_json({"eval", "--model", model, "--data", kDemo});
   const std::pair<const char*, double> figures[] = {{"zsl", json["zsl"]["top1_per_class"].get<double>()},
@@ -140,8 +130,7 @@ TEST(CliEval, FiguresHaveIntervals) {
   EXPECT_EQ(again.json()["intervals"], json["intervals"]) << "the same for any seed and number of threads";
 }
 
-TEST(CliEval, TransductiveFiguresStandApart) {
-  TempDir dir;
+TEST_F(CliEval, TransductiveFiguresStandApart) {
   const std::string &model = model_of_demo(), out = dir.file("t.json"), bytes = read_text_file(model);
   for (const std::string protocol : {"unseen", "mixed"}) {
     const auto text = run_ok({"eval", "--model", model, "--data", kDemo, "--transductive", protocol, "--out", out});
@@ -158,7 +147,7 @@ TEST(CliEval, TransductiveFiguresStandApart) {
   EXPECT_EQ(read_text_file(model), bytes);
 }
 
-TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
+TEST_F(CliEval, FewShotPrintsATableWithTheBaseline) {
   const auto run = [](const std::string& counts, Words more = {}) {
     return run_cli(Words{"eval", "--model", model_of_demo(), "--data", kDemo, "--few-shot", counts} + more);
   };
@@ -176,8 +165,7 @@ TEST(CliEval, FewShotPrintsATableWithTheBaseline) {
   EXPECT_EQ(run("100000").exit_code, 3) << "more than there are samples";
 }
 
-TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
-  TempDir dir;
+TEST_F(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
   const std::string &ridge = model_of_demo(kRidge), device = dir.file("m.pnrt");
   run_ok({"export", "--model", model_of_demo(), "--out", device, "--quiet"});
   for (const auto& file : {ridge, device})
@@ -186,8 +174,7 @@ TEST(CliEval, LearningInTheFieldNeedsAModelOfClassSpace) {
                 file == ridge ? "class space" : "device file");
 }
 
-TEST(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
-  TempDir dir;
+TEST_F(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
   const std::string &model = model_of_demo(kRidge), open = dir.file("open.safetensors");
   const auto evaluated = [](const Words& more) { return run_cli(Words{"eval", "--data", kDemo, "--model"} + more); };
   const auto plain = evaluated({model, "--json"}).json();
@@ -211,9 +198,7 @@ TEST(CliEval, CoverageAndReliabilityAreReportedForSeenAndUnseenClassesApart) {
   EXPECT_EQ(one[0]["stated"], 90);
   EXPECT_LE(all[0]["seen"]["size"], all[2]["seen"]["size"]);
   const auto text = evaluated({open, "--coverage", "90%"}).out;
-  EXPECT_TRUE(has(text, "ECE   seen "));
-  EXPECT_TRUE(has(text, "sets  90 stated: seen "));
-  EXPECT_TRUE(has(text, "(calibrated on validation classes)"));
+  EXPECT_TRUE(has_all(text, {"ECE   seen ", "sets  90 stated: seen ", "(calibrated on validation classes)"}));
   EXPECT_EQ(evaluated({open, "--coverage", "90%", "--few-shot", "1"}).exit_code, 2);
 }
 

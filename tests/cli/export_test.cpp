@@ -13,8 +13,9 @@ const std::string& exported_model() { return model_of_demo({"--networks", "32", 
 
 }  // namespace
 
-TEST(CliExport, WritesADeviceFileThatScoresLikeTheModel) {
-  TempDir dir;
+using CliExport = FolderTest;
+
+TEST_F(CliExport, WritesADeviceFileThatScoresLikeTheModel) {
   const std::string file = dir.file("sub/demo.pnrt");
   const auto json = run_json(
       {"export", "--model", exported_model(), "--data", kDemo, "--out", file, "--rank", "16", "--max-drop", "2"});
@@ -28,8 +29,7 @@ TEST(CliExport, WritesADeviceFileThatScoresLikeTheModel) {
   run_ok({"info", file});
 }
 
-TEST(CliExport, ChoosesUnderABoundAndRefusesALargeDropWithoutTouchingTheFile) {
-  TempDir dir;
+TEST_F(CliExport, ChoosesUnderABoundAndRefusesALargeDropWithoutTouchingTheFile) {
   const std::string file = dir.file("demo.pnrt");
   const auto chosen = run_json({"export", "--model", exported_model(), "--data", kDemo, "--out", file, "--max-bytes",
                                 "40kB", "--max-drop", "5"});
@@ -41,14 +41,12 @@ TEST(CliExport, ChoosesUnderABoundAndRefusesALargeDropWithoutTouchingTheFile) {
   EXPECT_EQ(fs::last_write_time(file), before);
 }
 
-TEST(CliExport, SaysWhenTheAccuracyWasNotMeasured) {
-  TempDir dir;
+TEST_F(CliExport, SaysWhenTheAccuracyWasNotMeasured) {
   EXPECT_TRUE(has(run_ok({"export", "--model", exported_model(), "--c-header", dir.file("m.h")}).out, "not measured"));
   EXPECT_TRUE(fs::exists(dir / "m.h"));
 }
 
-TEST(CliExport, BadInputGetsOneClearError) {
-  TempDir dir;
+TEST_F(CliExport, BadInputGetsOneClearError) {
   const std::string out = dir.file("x.pnrt");
   run_error({"export", "--model", exported_model()}, 2);
   run_error({"export", "--model", dir.file("none"), "--out", out}, 3);
@@ -64,8 +62,7 @@ TEST(CliExport, BadInputGetsOneClearError) {
   run_error({"export", "--model", out, "--bench"}, 3, "x.pnrt");
 }
 
-TEST(CliExport, BenchReportsTimesMemoryOperationsAndAChecksum) {
-  TempDir dir;
+TEST_F(CliExport, BenchReportsTimesMemoryOperationsAndAChecksum) {
   const std::string a = dir.file("a.pnrt"), b = dir.file("b.pnrt");
   const auto exported = run_json({"export", "--model", exported_model(), "--out", a, "--bench"})["bench"];
   run_ok({"export", "--model", exported_model(), "--out", b, "--precision", "float32"});

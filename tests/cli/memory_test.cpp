@@ -114,8 +114,9 @@ void expect_within(const LargeSet& set, const Words& command) {
 
 }  // namespace
 
-TEST(CliMemory, ManyClassesStayWithinTheLimit) {
-  TempDir dir;
+using CliMemory = FolderTest;
+
+TEST_F(CliMemory, ManyClassesStayWithinTheLimit) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors");
   write_many_classes(data);  // a float per test sample and class would be 200 MB, one per pair of classes 1.6 GB
   const std::vector<Words> commands{{"train", "--data", data, "--out", model, "--method", "ridge", "--folds", "1"},
@@ -125,7 +126,7 @@ TEST(CliMemory, ManyClassesStayWithinTheLimit) {
     EXPECT_LT(run_measured(command + Words{"--memory-limit", "300MB", "--quiet"}).peak, 300 * kMegabyte) << command[0];
 }
 
-TEST(CliMemory, EveryCommandStaysWithinALimitBelowTheFeatures) {
+TEST_F(CliMemory, EveryCommandStaysWithinALimitBelowTheFeatures) {
   const LargeSet& set = large_set();
   const std::string& data = set.data;
   for (const auto& command : std::vector<Words>{
@@ -148,7 +149,7 @@ TEST(CliMemory, EveryCommandStaysWithinALimitBelowTheFeatures) {
   }
 }
 
-TEST(CliMemory, StatisticsDoNotHoldTheFeatures) {
+TEST_F(CliMemory, StatisticsDoNotHoldTheFeatures) {
   const LargeSet& set = large_set();
   const std::string out = set.dir.file("again.safetensors");
   const auto result =
@@ -157,7 +158,7 @@ TEST(CliMemory, StatisticsDoNotHoldTheFeatures) {
   EXPECT_TRUE(contents(out) == contents(set.dir.file("sums.safetensors")));
 }
 
-TEST(CliMemory, AReportShowsTheSamplesThatFit) {
+TEST_F(CliMemory, AReportShowsTheSamplesThatFit) {
   const LargeSet& set = large_set();
   const std::string run = set.dir.file("run"), out = set.dir.file("report.html");
   run_ok({"train", "--data", set.data, "--run", run, "--method", "ridge", "--folds", "1"});
@@ -170,7 +171,7 @@ TEST(CliMemory, AReportShowsTheSamplesThatFit) {
   expect_within(set, {"eval", "--data", set.data, "--model", run + "/model.safetensors"});
 }
 
-TEST(CliMemory, WhatTheWorkItselfNeedsIsRefusedToo) {
+TEST_F(CliMemory, WhatTheWorkItselfNeedsIsRefusedToo) {
   const LargeSet& set = large_set();
   const std::string out = set.dir.file("out");
   for (const auto& [limit, command] : std::vector<std::pair<const char*, Words>>{
@@ -183,8 +184,7 @@ TEST(CliMemory, WhatTheWorkItselfNeedsIsRefusedToo) {
   }
 }
 
-TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
-  TempDir dir;
+TEST_F(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
   const std::string set = dir.file("set"), other = dir.file("other"), back = dir.file("back");
   Dataset data = synthesize({.samples = 36'000, .dimensions = 8, .hidden = 8});
   const Matrix<float> few = std::move(data.features);
@@ -206,8 +206,7 @@ TEST(CliMemory, EveryFormatIsReadWithinALimitBelowTheFeatures) {
   }
 }
 
-TEST(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
-  TempDir dir;
+TEST_F(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors"), streamed = dir.file("s.safetensors");
   run_ok({"data", "synth", data, "--samples", "50000", "--dimensions", "512", "--classes", "20", "--quiet"});  // 102 MB
   const Words options{"--networks", "10", "--active", "2",       "--encoding", "16",
@@ -220,8 +219,7 @@ TEST(CliMemory, TrainingReadsFeaturesLargerThanItsLimitInBlocks) {
   EXPECT_LT(largest_difference(load_model(model).shared, load_model(streamed).shared), 1e-3);
 }
 
-TEST(CliMemory, ALimitThatCannotHoldIsRefusedWithWhatIsNeeded) {
-  TempDir dir;
+TEST_F(CliMemory, ALimitThatCannotHoldIsRefusedWithWhatIsNeeded) {
   const std::string &demo = kDemo, &model = model_of_demo(kRidge);
   const std::string other = dir.file("other"), features = demo + "/features.npy", before = contents(model);
   for (const auto& command :

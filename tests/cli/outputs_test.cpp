@@ -6,8 +6,9 @@
 
 namespace parsnets::test {
 
-TEST(CliOutputs, AnImpossibleOutputIsRefusedBeforeAnythingIsRead) {
-  TempDir dir;
+using CliOutputs = FolderTest;
+
+TEST_F(CliOutputs, AnImpossibleOutputIsRefusedBeforeAnythingIsRead) {
   write_text_file(dir / "file", "kept");
   fs::create_directory(dir / "folder");
   // No input exists: an error about the output shows that it was looked at first.
@@ -38,8 +39,7 @@ TEST(CliOutputs, AnImpossibleOutputIsRefusedBeforeAnythingIsRead) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), {}), 2) << "nothing else is left";
 }
 
-TEST(CliOutputs, AnOutputThatCouldBeWrittenIsNotTouchedWhenTheInputIsBad) {
-  TempDir dir;
+TEST_F(CliOutputs, AnOutputThatCouldBeWrittenIsNotTouchedWhenTheInputIsBad) {
   const std::string none = dir.file("none"), out = (dir / "new" / "deep" / "out").string();
   for (const Words& command : std::vector<Words>{{"train", "--data", none, "--out", out},
                                                  {"train", "--data", none, "--run", out},
@@ -50,14 +50,12 @@ TEST(CliOutputs, AnOutputThatCouldBeWrittenIsNotTouchedWhenTheInputIsBad) {
   EXPECT_TRUE(fs::is_empty(dir.path()));
 }
 
-TEST(CliOutputs, TrainWritesToFoldersThatAreMissing) {
-  TempDir dir;
+TEST_F(CliOutputs, TrainWritesToFoldersThatAreMissing) {
   const std::string out = train_demo((dir / "new" / "deep" / "m.safetensors").string(), {"--method", "ridge"});
   EXPECT_TRUE(fs::is_regular_file(out));
 }
 
-TEST(CliOutputs, TrainRefusesOutBesideRun) {
-  TempDir dir;
+TEST_F(CliOutputs, TrainRefusesOutBesideRun) {
   run_error({"train", "--data", kDemo, "--out", dir.file("m"), "--run", dir.file("r")}, 2,
             "--run conflicts with --out");
   EXPECT_TRUE(fs::is_empty(dir.path()));

@@ -35,9 +35,10 @@ std::size_t occurrences(const std::string& text, const std::string& word) {
 
 }  // namespace
 
-TEST(CliPagePictures, EveryFigureIsWrittenInEveryFormatAndStandsAlone) {
+using CliPagePictures = FolderTest;
+
+TEST_F(CliPagePictures, EveryFigureIsWrittenInEveryFormatAndStandsAlone) {
   if (!chromium_is_installed()) GTEST_SKIP() << "NOT TESTED: no Chromium is installed, which draws the pictures";
-  TempDir dir;
   const fs::path pictures = dir / "figures";
   const auto made = run_ok({"report", "--run", small_run(dir), "--out", dir.file("r.html"), "--points", "20",
                             "--pictures", "svg,pdf", "--quiet", "--json"});
@@ -66,9 +67,8 @@ TEST(CliPagePictures, EveryFigureIsWrittenInEveryFormatAndStandsAlone) {
       << "drawn on a canvas, and embedded as an image";
 }
 
-TEST(CliPagePictures, FilesOfSeveralDataSetsAreNamedByTheirData) {
+TEST_F(CliPagePictures, FilesOfSeveralDataSetsAreNamedByTheirData) {
   if (!chromium_is_installed()) GTEST_SKIP() << "NOT TESTED: no Chromium is installed, which draws the pictures";
-  TempDir dir;
   const std::string other = dir.file("demo/ridge");
   run_ok({"train", "--data", kDemo, "--run", other, "--method", "ridge", "--quiet"});
   const fs::path pictures = dir / "figures";
@@ -79,8 +79,7 @@ TEST(CliPagePictures, FilesOfSeveralDataSetsAreNamedByTheirData) {
       << "photographs are there before the figure is written";
 }
 
-TEST(CliPagePictures, WrongOptionsAreRefusedBeforeTheWork) {
-  TempDir dir;
+TEST_F(CliPagePictures, WrongOptionsAreRefusedBeforeTheWork) {
   for (const auto& [out, formats] : {std::pair("r.html", "svg,gif"), std::pair("r.json", "svg")})
     run_error({"report", "--run", dir.file("none"), "--out", dir.file(out), "--pictures", formats}, 2);
 }

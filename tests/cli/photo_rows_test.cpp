@@ -70,19 +70,20 @@ const Studio& studio() {
   return made;
 }
 
-class PhotoRows : public testing::Test {
+class PhotoRows : public FolderTest {
  protected:
   void SetUp() override {
-    if (!studio().problem.empty()) GTEST_SKIP() << studio().problem;
+    if (!s.problem.empty()) GTEST_SKIP() << s.problem;
+  }
+  CliResult predict(const Words& options) const { return run("predict", options); }
+  CliResult run(const std::string& command, const Words& options) const {
+    return run_cli(Words{command, "--model", s.model, "--backbone", s.network} + options);
   }
 
-  static CliResult predict(Words options) {
-    return run_cli(Words{"predict", "--model", studio().model, "--backbone", studio().network} + options);
-  }
+  const Studio& s = studio();
 };
 
 TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
-  const auto& s = studio();
   const auto expected = run_json({"predict", "--model", s.model, "--input", s.data + "/features.npy"});
   for (const Words& options : {Words{}, Words{"--batch", "1"}, Words{"--threads", "2"}}) {
     const auto found = expect_ok(predict(options + Words{"--input", s.photos, "--json"})).json();
@@ -96,7 +97,6 @@ TEST_F(PhotoRows, PhotographsHaveTheClassesOfTheirExtractedFeatures) {
 }
 
 TEST_F(PhotoRows, AFileAFolderOrSeveral) {
-  const auto& s = studio();
   const std::string one = s.photos + "/red/0.bmp", comma = s.path("a, b.bmp");
   fs::copy_file(one, comma, fs::copy_options::overwrite_existing);
   const auto images = [&](const std::string& input) {
@@ -113,8 +113,6 @@ TEST_F(PhotoRows, AFileAFolderOrSeveral) {
 }
 
 TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
-  const auto& s = studio();
-  TempDir dir;
   const std::string folder = dir.file("mixed"), out = dir.file("p.csv");
   fs::create_directories(folder + "/below");
   fs::copy_file(s.photos + "/red/1.bmp", folder + "/a.bmp");
@@ -126,9 +124,8 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_EQ(csv.out.rfind("sample,image,rank,class,confidence\n0,a.bmp,1,", 0), 0u) << csv.out;
   EXPECT_TRUE(has(csv.out, "\n1,below/b.bmp,1,"));
   EXPECT_EQ(std::ranges::count(csv.out, '\n'), 3);
-  for (const char* name :
-       {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped", "endings: 1 file (1 .heic)"})
-    EXPECT_TRUE(has(csv.err, name));
+  EXPECT_TRUE(has_all(
+      csv.err, {"cut.png: cannot be read, skipped", "text.jpg: cannot be read, skipped", "endings: 1 file (1 .heic)"}));
   EXPECT_EQ(predict({"--input", folder, "--top", "1", "--quiet"}).err, "warning: 2 images could not be read\n");
   EXPECT_EQ(predict({"--input", folder, "--quiet", "--json"}).err, "") << "the count is in the output";
   EXPECT_EQ(predict({"--input", folder, "--quiet", "--table"}).err, "");
@@ -139,23 +136,20 @@ TEST_F(PhotoRows, UnreadableImagesAreSkippedToldAndCounted) {
   EXPECT_TRUE(
       has(predict({"--input", folder, "--table"}).out, "\n2 photographs, 5 of 8 classes each\n2 images could not"));
   const auto written = predict({"--input", folder, "--top", "1", "--out", out, "--json"});
-  EXPECT_EQ(written.json()["unreadable"], 2);
-  EXPECT_EQ(written.json()["samples"], 2);
+  EXPECT_TRUE(has_members(written.json(), {{"unreadable", 2}, {"samples", 2}}));
   EXPECT_TRUE(same_bytes(read_text_file(out), csv.out));
 
   fs::remove(out);
   expect_error(predict({"--input", folder + "/cut.png," + folder + "/text.jpg", "--out", out}), 3,
                "expected at least one readable image, found none of 2");
   EXPECT_FALSE(fs::exists(out));
-  const auto alone = expect_error(predict({"--input", folder + "/text.jpg"}), 3);
+  const auto alone =
+      expect_error(predict({"--input", folder + "/text.jpg"}), 3,
+                   "expected a JPEG, PNG, WebP or BMP image, found another kind of file; convert it to JPEG");
   EXPECT_EQ(alone.out, "");
-  EXPECT_TRUE(
-      has(alone.err, "expected a JPEG, PNG, WebP or BMP image, found another kind of file; convert it to JPEG"));
 }
 
 TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
-  const auto& s = studio();
-  TempDir dir;
   const std::string folder = dir.path().string();
   for (const char* name : {"0.png", "2.jpg", "4.png"}) write_text_file(dir / name, "no photograph");
   fs::copy_file(s.photos + "/red/1.bmp", dir / "1.bmp");
@@ -166,7 +160,7 @@ TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
   EXPECT_EQ(found["unreadable"][2]["sample"], 4);
   EXPECT_TRUE(has(predict({"--input", folder}).out, "\n3,3.bmp,1,"));
   const auto explain = [&](const std::string& row) {
-    return run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", folder, "--row", row, "--json"});
+    return run("explain", {"--input", folder, "--row", row, "--json"});
   };
   for (const auto& one : found["predictions"]) {
     EXPECT_TRUE(has_members(explain(one["sample"].dump()).json(),
@@ -177,7 +171,6 @@ TEST_F(PhotoRows, SamplesHaveTheNumbersThatExplainTakes) {
 }
 
 TEST_F(PhotoRows, FeaturesThatAreNotFiniteAreSkippedAndNamed) {
-  TempDir dir;
   fs::copy(studio().data, dir / "data");
   fs::remove(dir / "data/extraction.json");
   const std::string model = dir.file("m.safetensors"), network = dir.file("log.onnx");
@@ -205,22 +198,17 @@ TEST_F(PhotoRows, FeaturesThatAreNotFiniteAreSkippedAndNamed) {
 }
 
 TEST_F(PhotoRows, WhereNoneCanBeReadTheFirstIsNamedByItsPathWithAdvice) {
-  const auto& s = studio();
-  TempDir dir;
   write_text_file(dir / "a.jpg", "");
   write_text_file(dir / "b.jpg", "no image");
   expect_error(predict({"--input", dir.path().string()}), 3,
                "parsnets: " + dir.file("a.jpg") +
                    ": expected at least one readable image, found none of 2; the first: an empty file; "
                    "write or download it again");
-  const auto one =
-      run_cli({"explain", "--model", s.model, "--backbone", s.network, "--input", dir.path().string(), "--row", "1"});
+  const auto one = run("explain", {"--input", dir.path().string(), "--row", "1"});
   EXPECT_TRUE(has(one.err, "parsnets: " + dir.file("b.jpg") + ": expected a JPEG"));
 }
 
 TEST_F(PhotoRows, NamesFitTheirColumnsAndTheTerminal) {
-  const auto& s = studio();
-  TempDir dir;
   const std::string model = dir.file("m.safetensors"), table = dir.file("new.csv");
   fs::copy_file(s.model, model);
   write_text_file(table, "class,a,b,c,d,e\na日本語トラック größer,1,2,3,4,5\n");
@@ -236,12 +224,9 @@ TEST_F(PhotoRows, NamesFitTheirColumnsAndTheTerminal) {
 }
 
 TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
-  const auto& s = studio();
   const std::string input = s.photos + "/red/0.bmp";
   for (const char* command : {"predict", "explain"}) {
-    const auto with = [&](const Words& more) {
-      return run_cli(Words{command, "--model", s.model, "--backbone", s.network, "--input", input} + more);
-    };
+    const auto with = [&](const Words& more) { return run(command, Words{"--input", input} + more); };
     expect_error(with({"--max-pixels", "1023"}), 3,
                  "found 32 x 32 pixels, too many; make the photograph smaller, or raise --max-pixels");
     expect_error(with({"--memory-limit", "700MB", "--threads", "1"}), 2, "lower --max-pixels");
@@ -250,12 +235,9 @@ TEST_F(PhotoRows, LargePhotographsAndLowMemoryLimitsAreRefused) {
 }
 
 TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
-  const auto& s = studio();
-  TempDir dir;
-  const auto path = [&](const char* name) { return dir.file(name); };
-  const std::string other = path("other.onnx"), small = path("small.onnx"), unknown = path("unknown"),
-                    model = path("unknown.safetensors"), device = path("m.pnrt"), unknown_device = path("unknown.pnrt"),
-                    input = s.photos + "/red";
+  const std::string other = dir.file("other.onnx"), small = dir.file("small.onnx"), unknown = dir.file("unknown"),
+                    model = dir.file("unknown.safetensors"), device = dir.file("m.pnrt"),
+                    unknown_device = dir.file("unknown.pnrt"), input = s.photos + "/red";
   write_pooling_network(other, kSide, kSquare / 2);
   write_pooling_network(small, kSide, kSquare * 2);
   fs::copy(s.data, unknown, kRecursive);
@@ -288,17 +270,16 @@ TEST_F(PhotoRows, OnlyTheBackboneOfTrainingIsUsedUnlessItIsTrusted) {
 }
 
 TEST_F(PhotoRows, AnExplanationOfAPhotographIsThatOfItsFeatures) {
-  const auto& s = studio();
   for (const std::size_t row : {0, 13}) {
     auto expected =
         run_json({"explain", "--model", s.model, "--input", s.data + "/features.npy", "--row", std::to_string(row)});
     const std::string name = fmt::format("{}/{}.bmp", kClasses[row / kPerClass], row % kPerClass);
-    const Words words{"explain", "--model", s.model, "--backbone", s.network, "--input"};
-    auto found = run_json(words + Words{s.photos, "--row", std::to_string(row)});
+    auto found = expect_ok(run("explain", {"--input", s.photos, "--row", std::to_string(row), "--json"})).json();
     EXPECT_EQ(found["image"], name);
     found.erase("image");
     EXPECT_EQ(found, expected);
-    EXPECT_TRUE(run_cli(words + Words{s.photos + "/" + name}).out.starts_with(s.photos + "/" + name + ": "));
+    const std::string file = s.photos + "/" + name;
+    EXPECT_TRUE(run("explain", {"--input", file}).out.starts_with(file + ": "));
   }
 }
 

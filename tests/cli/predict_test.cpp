@@ -70,7 +70,9 @@ CliResult predict(const Words& options, const std::string& prefix = "") {
 
 }  // namespace
 
-TEST(CliPredict, EveryWayInGivesTheSameTable) {
+using CliPredict = FolderTest;
+
+TEST_F(CliPredict, EveryWayInGivesTheSameTable) {
   for (const char* batch : {"1", "64", "1024"}) {
     const auto expected = expect_ok(predict({"--input", files().npy, "--batch", batch}));
     EXPECT_EQ(std::ranges::count(expected.out, '\n'), 300 * 2 + 1);
@@ -84,9 +86,8 @@ TEST(CliPredict, EveryWayInGivesTheSameTable) {
       same_bytes(predict({"--input", files().csv, "--json"}).out, predict({"--input", files().npy, "--json"}).out));
 }
 
-TEST(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
+TEST_F(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
   // The second row is sent only after the first was answered.
-  TempDir dir;
   const std::string out = dir.file("answers"), row = "head -n 1 " + files().csv;
   const std::string script =
       "mkfifo rows results; " + shell_quoted(PARSNETS_BINARY) + " predict --top 2 --batch 1 --input - --model " +
@@ -98,8 +99,7 @@ TEST(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
   EXPECT_TRUE(has(read_text_file(out), "\n1,2,"));
 }
 
-TEST(CliPredict, DeviceFilesAreRecognisedByContent) {
-  TempDir dir;
+TEST_F(CliPredict, DeviceFilesAreRecognisedByContent) {
   const std::string device = dir.file("a.model");
   run_ok({"export", "--model", files().model, "--out", device, "--precision", "float32"});
   const auto rows_of = [&](const CliResult& result) {
@@ -115,14 +115,11 @@ TEST(CliPredict, DeviceFilesAreRecognisedByContent) {
     EXPECT_NEAR(std::stod(a[i][3]), std::stod(b[i][3]), 2e-3);
   }
   EXPECT_LE(differ, 2u) << "float32 differs by rounding alone";
-  EXPECT_EQ(
-      run_json({"predict", "--model", device, "--input", files().npy, "--among", "unseen"})["predictions"][0]["top"]
-          .size(),
-      2u);
+  const auto unseen = run_json({"predict", "--model", device, "--input", files().npy, "--among", "unseen"});
+  EXPECT_EQ(unseen["predictions"][0]["top"].size(), 2u);
 }
 
-TEST(CliPredict, AFileHasTheFormatOfItsEnding) {
-  TempDir dir;
+TEST_F(CliPredict, AFileHasTheFormatOfItsEnding) {
   const std::string csv = dir.file("new/p.csv"), json = dir.file("p.json");
   const auto written = expect_ok(predict({"--input", files().csv, "--out", csv}));
   EXPECT_EQ(written.out, csv + ": 300 samples, 2 of 10 classes each\n");
@@ -131,8 +128,7 @@ TEST(CliPredict, AFileHasTheFormatOfItsEnding) {
   EXPECT_TRUE(same_bytes(read_text_file(json), predict({"--input", files().csv, "--json"}).out));
 }
 
-TEST(CliPredict, ErrorsLeaveAnEarlierFileAndNothingElse) {
-  TempDir dir;
+TEST_F(CliPredict, ErrorsLeaveAnEarlierFileAndNothingElse) {
   fs::create_directory(dir / "out");
   const std::string out = dir.file("out/p.csv"), bad = dir.file("bad.csv");
   write_text_file(out, "earlier");
@@ -143,11 +139,12 @@ TEST(CliPredict, ErrorsLeaveAnEarlierFileAndNothingElse) {
   write_text_file(bad, "1,2,3\n");
   EXPECT_TRUE(has(predict({"--input", bad}).err, "expected 192 per sample"));
   EXPECT_EQ(predict({"--input", "-"}, "printf '' |").exit_code, 3);
+  expect_error(predict({"--input", "-"}, "printf 'PK\\003\\004rest' |"), 3, "give the file by its name");  // an archive
   EXPECT_EQ(predict({"--input", "-"}, "head -c 500 " + files().npy + " |").exit_code, 3) << "a part of an array";
   EXPECT_EQ(predict({"--input", files().csv, "--out", dir.file("out/p.csv/q.csv")}).exit_code, 3);
 }
 
-TEST(CliPredict, AnErrorAfterTheFirstPredictionsIsAPartOfTheirObject) {
+TEST_F(CliPredict, AnErrorAfterTheFirstPredictionsIsAPartOfTheirObject) {
   const auto result =
       expect_error(predict({"--input", "-", "--json", "--batch", "10"}, "(cat " + files().csv + "; echo 1,2,3) |"), 3);
   EXPECT_EQ(result.json()["predictions"].size(), 300u);
@@ -157,8 +154,7 @@ TEST(CliPredict, AnErrorAfterTheFirstPredictionsIsAPartOfTheirObject) {
   EXPECT_FALSE(at_once.contains("predictions"));
 }
 
-TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
-  TempDir dir;
+TEST_F(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   fs::create_directory(dir / "out");
   const std::string out = dir.file("out/p.csv");
   // A pipe that stays open and empty. Once the temporary file is there, rows are waited for.
@@ -171,14 +167,7 @@ TEST(CliPredict, CtrlCWhileWaitingForInputEndsWithoutAFile) {
   EXPECT_TRUE(fs::is_empty(dir / "out"));
 }
 
-TEST(CliPredict, AnArchiveOnStandardInputIsToldApartFromRows) {
-  TempDir dir;
-  write_text_file(dir / "x.npz", std::string("PK\x03\x04", 4) + "rest");
-  expect_error(run_cli({"predict", "--model", files().model, "--input", "-"}, "cat " + dir.file("x.npz") + " |"), 3,
-               "give the file by its name");
-}
-
-TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
+TEST_F(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
   const Model& model = calibrated().model;
   const auto with = [](const Words& more) {
     return run_cli(Words{"predict", "--model", calibrated().file, "--input", files().npy, "--top", "2"} + more);
@@ -217,7 +206,7 @@ TEST(CliPredict, RejectedSamplesAreUnknownAndOthersStayAsTheyAre) {
   EXPECT_EQ(unknown, 100u);
 }
 
-TEST(CliPredict, ACoverageGivesPredictionSets) {
+TEST_F(CliPredict, ACoverageGivesPredictionSets) {
   const Model& model = calibrated().model;
   const Words words{"predict", "--model", calibrated().file, "--input", files().npy, "--json"};
   const auto with = [&words](Words more) { return run_cli(words + more); };
@@ -254,14 +243,12 @@ TEST(CliPredict, ACoverageGivesPredictionSets) {
     EXPECT_EQ(both[i]["known_score"], judged[i]["known_score"]);
     EXPECT_EQ(both[i]["unknown"], judged[i]["unknown"]);
   }
-  TempDir dir;
   const auto told = with({"--coverage", "90%", "--reject", "--out", dir.file("p.csv")}).json();
   EXPECT_EQ(told["average_size"], static_cast<double>(classes) / 300);
   EXPECT_EQ(told["unknown"], 100);
 }
 
-TEST(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
-  TempDir dir;
+TEST_F(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
   const std::string device = dir.file("a.model"), out = dir.file("p.csv");
   run_ok({"export", "--model", files().model, "--out", device});
   const auto refused = [&](const std::string& model, const Words& options, const char* part) {
@@ -282,7 +269,7 @@ TEST(CliPredict, RejectionAndSetsNeedACalibratedModelAndAllClasses) {
     refused(good, {"--coverage", bad}, "a share above 0 and below 1");
 }
 
-TEST(CliPredict, AttributesThatDecidedForTheBestClassAreTold) {
+TEST_F(CliPredict, AttributesThatDecidedForTheBestClassAreTold) {
   const Model model = load_model(files().model);
   const Matrix<float> x = read_npy_float({files().npy, ""});
   ThreadPool pool(1);
@@ -320,7 +307,7 @@ TEST(CliPredict, AttributesThatDecidedForTheBestClassAreTold) {
   }
 }
 
-TEST(CliPredict, AnExplanationGoesWithSetsAndVerdicts) {
+TEST_F(CliPredict, AnExplanationGoesWithSetsAndVerdicts) {
   const auto found = run_json({"predict", "--model", calibrated().file, "--input", files().npy, "--explain", "2",
                                "--coverage", "90%", "--reject"})["predictions"];
   std::size_t unknown = 0;
@@ -332,8 +319,7 @@ TEST(CliPredict, AnExplanationGoesWithSetsAndVerdicts) {
   EXPECT_EQ(unknown, 100u);
 }
 
-TEST(CliPredict, WhatCannotBeExplainedIsRefused) {
-  TempDir dir;
+TEST_F(CliPredict, WhatCannotBeExplainedIsRefused) {
   const std::string device = dir.file("a.model"), reverse = dir.file("reverse.safetensors");
   run_ok({"export", "--model", files().model, "--out", device});
   train_demo(reverse, {"--method", "reverse-ridge"});
@@ -346,7 +332,7 @@ TEST(CliPredict, WhatCannotBeExplainedIsRefused) {
   refused(files().model, {"--among", "unseen"}, "--explain conflicts with --among");
 }
 
-TEST(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
+TEST_F(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
   const auto result = run_ok({"predict", "--model", calibrated().file, "--input", files().npy, "--table", "--top", "3",
                               "--explain", "1", "--reject"});
   std::istringstream lines(result.out);
@@ -373,13 +359,11 @@ TEST(CliPredict, ATableHasAlignedColumnsAndAllThatIsAsked) {
   EXPECT_EQ(unknown, 100u);
   EXPECT_EQ(reasons, 200u);
   EXPECT_TRUE(has(result.out, "\n\n300 samples, 3 of 10 classes each\n100 of the samples are unknown\n"));
-  TempDir dir;
   for (const Words& other : {Words{"--json"}, Words{"--out", dir.file("p.csv")}})
     expect_error(predict(other + Words{"--input", files().npy, "--table"}), 2, "--table conflicts with " + other[0]);
 }
 
-TEST(CliPredict, NeverWritesOverWhatItReads) {
-  TempDir dir;
+TEST_F(CliPredict, NeverWritesOverWhatItReads) {
   const std::string copy = dir.file("samples.csv");
   fs::copy_file(files().csv, copy);
   const std::string before = read_text_file(copy);

@@ -25,22 +25,8 @@ const char* const kMpirun =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader "
     "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n ";
 
-bool has_mpi() {
-  return std::system("command -v mpirun > /dev/null") == 0 && run_json({"doctor"})["mpi"].get<std::string>() != "";
-}
-
-#define SKIP_WITHOUT_MPI() \
-  if (!has_mpi()) GTEST_SKIP() << "NO MPI: install openmpi-bin and libopenmpi-dev and build again"
-
 CliResult run_processes(std::size_t count, const Words& arguments) {
   return run_cli(arguments, kMpirun + std::to_string(count));
-}
-
-std::string write_data(const TempDir& dir, int samples = 2000) {
-  const std::string folder = dir.file("data");
-  save_dataset(synthesize({.classes = 20, .attributes = 16, .samples = samples, .dimensions = 64, .hidden = 32}),
-               folder, DataFormat::npy);
-  return folder;
 }
 
 /// The running processes of the tool that have this word on their command line.
@@ -67,16 +53,29 @@ Words train_words(const std::string& data, const std::string& out, const Words& 
 
 }  // namespace
 
-TEST(CliProcessGroup, ProcessesTrainTheModelOfOne) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const std::string data = write_data(dir);
+class CliProcessGroup : public FolderTest {
+ protected:
+  void SetUp() override {
+    if (std::system("command -v mpirun > /dev/null") != 0 || run_json({"doctor"})["mpi"] == "")
+      GTEST_SKIP() << "NO MPI: install openmpi-bin and libopenmpi-dev and build again";
+  }
+  /// Returns its folder.
+  const std::string& write_data(int samples = 2000) const {
+    save_dataset(synthesize({.classes = 20, .attributes = 16, .samples = samples, .dimensions = 64, .hidden = 32}),
+                 data, DataFormat::npy);
+    return data;
+  }
+
+  const std::string data = dir.file("data"), one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
+};
+
+TEST_F(CliProcessGroup, ProcessesTrainTheModelOfOne) {
+  write_data();
   const std::vector<std::pair<Words, double>> cases{{{"--networks", "0", "--refine-steps", "0"}, 1e-5},
                                                     {{"--method", "ridge"}, 1e-5},
                                                     {{"--method", "eszsl"}, 1e-5},
                                                     {kGated, 1e-3}};
   for (const auto& [options, tolerance] : cases) {
-    const std::string one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
     run_ok(train_words(data, one, options));
     const Model expected = load_model(one);
     for (const std::size_t count : {1u, 2u, 4u}) {
@@ -91,10 +90,8 @@ TEST(CliProcessGroup, ProcessesTrainTheModelOfOne) {
   }
 }
 
-TEST(CliProcessGroup, EveryProcessSolvesTheSvrOfAllSamples) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const std::string data = write_data(dir, 800), one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
+TEST_F(CliProcessGroup, EveryProcessSolvesTheSvrOfAllSamples) {
+  write_data(800);
   const Words options{"--method", "scln", "--networks", "8",  "--active", "2",
                       "--folds",  "1",    "--encoding", "16", "--gates",  "anchor"};
   const CliResult expected = run_ok(train_words(data, one, options)),
@@ -103,11 +100,9 @@ TEST(CliProcessGroup, EveryProcessSolvesTheSvrOfAllSamples) {
   EXPECT_EQ(largest_difference(load_model(one).networks, load_model(many).networks), 0);
 }
 
-TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const std::string data = write_data(dir), out = dir.file("m.safetensors");
-  const auto result = expect_ok(run_processes(2, train_words(data, out, {"--networks", "0", "--refine-steps", "0"})));
+TEST_F(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
+  write_data();
+  const auto result = expect_ok(run_processes(2, train_words(data, many, {"--networks", "0", "--refine-steps", "0"})));
   const Dataset loaded = load_dataset(data);
   const std::uint64_t d = loaded.features.cols(), c = loaded.classes(),
                       fits = result.json()["record"]["validation"]["folds"].get<std::uint64_t>() + 1;
@@ -115,10 +110,9 @@ TEST(CliProcessGroup, ClosedFormsSendTheirSumsAlone) {
       << "products, sums and counts; sums for the mean, around a first sample; a check of the output file";
 }
 
-TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const std::string data = write_data(dir), model = dir.file("m.safetensors");
+TEST_F(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
+  const std::string& model = one;
+  write_data();
   run_ok(train_words(data, model, {"--networks", "0"}));
   const Words predict{"predict", "--model", model,     "--input", data + "/features.npy",
                       "--top",   "3",       "--batch", "700",     "--quiet"},
@@ -141,10 +135,8 @@ TEST(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
   EXPECT_EQ(counted.json()["reliability"], measured.json()["reliability"]);
 }
 
-TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const Dataset whole = load_dataset(write_data(dir));
+TEST_F(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
+  const Dataset whole = load_dataset(write_data());
   for (std::size_t part = 0; part < 3; ++part) {  // every third sample
     Dataset shard;
     shard.class_names = whole.class_names;
@@ -161,8 +153,7 @@ TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
         if (place[static_cast<std::size_t>(r)] >= 0) (shard.split.*list).push_back(place[static_cast<std::size_t>(r)]);
     save_dataset(shard, dir / ("shard" + std::to_string(part)), DataFormat::npy);
   }
-  const std::string one = dir.file("one.safetensors"), many = dir.file("many.safetensors");
-  run_ok({"stats", "--data", dir.file("data"), "--out", one, "--quiet"});
+  run_ok({"stats", "--data", data, "--out", one, "--quiet"});
   expect_ok(run_processes(3, {"stats", "--data", dir.file("shard{rank}"), "--out", many, "--quiet"}));
   const Statistics expected = load_statistics(one), sum = load_statistics(many);
   EXPECT_EQ(sum.samples(), expected.samples());
@@ -172,15 +163,13 @@ TEST(CliProcessGroup, AFolderForEachProcessGivesTheStatisticsOfAll) {
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a.data()[i], b.data()[i], 1e-5 * a(0, 0));
 }
 
-TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const std::string data = write_data(dir, 6000), whole = dir.file("whole.safetensors");
+TEST_F(CliProcessGroup, AProcessThatDiesLosesNothing) {
+  write_data(6000);
   const fs::path folder = dir / "job";
   fs::create_directory(folder);
   const std::string out = (folder / "m.safetensors").string();
   const Words options = kGated + Words{"--refine-steps", "12"};
-  ASSERT_EQ(run_processes(2, train_words(data, whole, options)).exit_code, 0);
+  ASSERT_EQ(run_processes(2, train_words(data, one, options)).exit_code, 0);
   const int watch = ::inotify_init1(IN_CLOEXEC);
   ASSERT_GE(::inotify_add_watch(watch, folder.c_str(), IN_MOVED_TO), 0);
   std::string line = std::string(kMpirun) + "4 " + shell_quoted(PARSNETS_BINARY);
@@ -205,31 +194,23 @@ TEST(CliProcessGroup, AProcessThatDiesLosesNothing) {
   EXPECT_FALSE(fs::exists(out));
   EXPECT_TRUE(fs::exists(out + ".checkpoint.fold0.steps") || fs::exists(out + ".checkpoint.fold0.done"));
   expect_ok(run_processes(2, train_words(data, out, options + Words{"--resume"})));
-  const Model expected = load_model(whole), model = load_model(out);
+  const Model expected = load_model(one), model = load_model(out);
   EXPECT_LT(largest_difference(expected.shared, model.shared), 1e-3);
   EXPECT_NEAR(expected.gamma, model.gamma, 1e-3);
 }
 
-TEST(CliProcessGroup, FitsOnAllSamplesLeaveNoCheckpoint) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
-  const std::string data = write_data(dir), out = dir.file("m.safetensors");
-  expect_ok(run_processes(3, train_words(data, out, {"--method", "reverse-ridge"})));
-  for (const auto& entry : fs::directory_iterator(dir.path()))
-    EXPECT_FALSE(has(entry.path().string(), out + ".")) << entry.path();
+TEST_F(CliProcessGroup, FitsOnAllSamplesLeaveNoCheckpoint) {
+  expect_ok(run_processes(3, train_words(write_data(), many, {"--method", "reverse-ridge"})));
+  for (const auto& entry : fs::directory_iterator(dir.path())) EXPECT_FALSE(has(entry.path().string(), many + "."));
 }
 
-TEST(CliProcessGroup, WhatOneProcessCannotWriteEndsAll) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
+TEST_F(CliProcessGroup, WhatOneProcessCannotWriteEndsAll) {
   write_text_file(dir / "file", "no folder");
-  const std::string data = write_data(dir), out = dir.file("file/m.safetensors");
-  expect_error(run_processes(2, train_words(data, out, {})), 3, "expected a writable path");
+  const auto result = run_processes(2, train_words(write_data(), dir.file("file/m.safetensors"), {}));
+  expect_error(result, 3, "expected a writable path");
 }
 
-TEST(CliProcessGroup, OneErrorIsSaidOnce) {
-  SKIP_WITHOUT_MPI();
-  const TempDir dir;
+TEST_F(CliProcessGroup, OneErrorIsSaidOnce) {
   const auto result =
       expect_error(run_processes(3, {"train", "--data", dir.file("none"), "--out", dir.file("m.safetensors")}), 3);
   std::size_t said = 0;

@@ -27,8 +27,9 @@ void rewrite_record(const std::string& from, const std::string& to, const std::s
 
 }  // namespace
 
-TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
-  TempDir dir;
+using CliRepeat = FolderTest;
+
+TEST_F(CliRepeat, TheSameTrainingGivesTheSameBytes) {
   const std::vector<Words> requests{
       {},
       {"--seed", "5", "--networks", "8", "--sharpness", "10", "--shrinkage", "0.3"},
@@ -44,8 +45,7 @@ TEST(CliRepeat, TheSameTrainingGivesTheSameBytes) {
   }
 }
 
-TEST(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
-  TempDir dir;
+TEST_F(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
   const std::string &model = model_of_demo(), out = dir.file("n.safetensors"), copy = dir.file("copy"),
                     taught = dir.file("t.safetensors");
   EXPECT_TRUE(has(repeat(model, out).out, "identical to " + model + "\n"));
@@ -62,8 +62,7 @@ TEST(CliRepeat, TheFilesAreComparedByWhatTheyHold) {
   EXPECT_TRUE(has(adapted["reasons"][0].get<std::string>(), "adapted since training"));
 }
 
-TEST(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
-  TempDir dir;
+TEST_F(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
   const std::string &model = model_of_demo(kRidge), out = dir.file("n.safetensors"), data = dir.file("demo");
   fs::copy(kDemo, data);
   const auto refused = [&](const std::string& part) {
@@ -95,8 +94,7 @@ TEST(CliRepeat, OtherDataAreRefusedByWhatDiffers) {
   refused("samples 2400, ");
 }
 
-TEST(CliRepeat, OptionsThatSayHowToTrainAreRefused) {
-  TempDir dir;
+TEST_F(CliRepeat, OptionsThatSayHowToTrainAreRefused) {
   const std::string &model = model_of_demo(kRidge), out = dir.file("n.safetensors"), old = dir.file("old.safetensors");
   expect_error(repeat(model, out, kDemo, {"--lambda", "3", "--seed", "2"}), 2,
                "--like conflicts with --lambda, --seed");
@@ -108,8 +106,7 @@ TEST(CliRepeat, OptionsThatSayHowToTrainAreRefused) {
   EXPECT_FALSE(run_json({"info", old}).contains("made_by"));
 }
 
-TEST(CliRepeat, ASplitFileIsFoundByItsName) {
-  TempDir dir;
+TEST_F(CliRepeat, ASplitFileIsFoundByItsName) {
   const std::string model = dir.file("m.safetensors"), out = dir.file("n.safetensors"),
                     split = dir.file("other split.json");
   fs::copy(kDemo + "/split.json", split);
@@ -126,8 +123,7 @@ TEST(CliRepeat, ASplitFileIsFoundByItsName) {
   expect_error(repeat(model, out), 3, "the split file of training, other split.json");
 }
 
-TEST(CliRepeat, ModelsFromStatisticsNeedThemAgain) {
-  TempDir dir;
+TEST_F(CliRepeat, ModelsFromStatisticsNeedThemAgain) {
   const std::string sums = dir.file("s.safetensors"), model = dir.file("m.safetensors"),
                     out = dir.file("n.safetensors");
   run_ok({"stats", "--data", kDemo, "--out", sums, "--quiet"});

@@ -25,8 +25,9 @@ nlohmann::json report_on(const std::string& runs, const Words& more = {}) {
 
 }  // namespace
 
-TEST(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged) {
-  TempDir dir;
+using CliReport = FolderTest;
+
+TEST_F(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged) {
   const std::string run = dir.file("run"), set = dir.file("set");
   fs::copy(kDemo, set);
   fs::copy(kDemo + "/attributes.csv", set + "/again.csv");
@@ -49,8 +50,7 @@ TEST(CliReport, SeveralTablesAreNamedWithTheirWeightsAndAttributesOfAllAreJudged
   EXPECT_GT(mean, 0.3) << "attributes are predicted, not coordinates of class space";
 }
 
-TEST(CliReport, FiguresInThePageAreThoseOfEval) {
-  TempDir dir;
+TEST_F(CliReport, FiguresInThePageAreThoseOfEval) {
   const std::string run = dir.file("run"), page = dir.file("out/report.html");
   train_run(run);
   run_ok({"bench", "--data", kDemo, "--methods", "ridge", "--sweep", "lambda=1,10", "--out", run + "/sweep.json",
@@ -76,8 +76,7 @@ TEST(CliReport, FiguresInThePageAreThoseOfEval) {
   EXPECT_LT(text.size(), 5u << 20);
 }
 
-TEST(CliReport, OwnRowsAreShownBesidePublishedOnesAndMarked) {
-  TempDir dir;
+TEST_F(CliReport, OwnRowsAreShownBesidePublishedOnesAndMarked) {
   const std::string run = dir.file("run"), page = dir.file("report.html"), rows = dir.file("rows.csv");
   write_text_file(rows, "method,data,semantics,ZSL,U,S\nmine,Demo,attributes,99.5,60,40\nother,elsewhere,,1,,\n");
   train_run(run);
@@ -90,8 +89,7 @@ TEST(CliReport, OwnRowsAreShownBesidePublishedOnesAndMarked) {
   run_error({"report", "--run", run, "--out", page, "--rows", rows}, 3, "rows.csv:2");
 }
 
-TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
-  TempDir dir;
+TEST_F(CliReport, BadInputGetsOneClearErrorAndNoPage) {
   const std::string page = dir.file("report.html");
   run_error({"report", "--out", page}, 2);
   run_error({"report", "--run", dir.file("none"), "--out", page}, 3, "--run");
@@ -108,8 +106,7 @@ TEST(CliReport, BadInputGetsOneClearErrorAndNoPage) {
   run_ok({"report", "--run", run, "--data", kDemo, "--out", page, "--quiet"});
 }
 
-TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
-  TempDir dir;
+TEST_F(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
   const std::string other = dir.file("other"), table = dir.file("rows.csv");
   run_ok({"data", "synth", other, "--classes", "12", "--attributes", "16", "--samples", "600", "--dimensions", "32",
           "--quiet"});
@@ -143,8 +140,7 @@ TEST(CliReport, RunsOnSeveralDataSetsAreEvaluatedOnTheirOwnAndShareAnOverview) {
   EXPECT_TRUE(report["parts"][1]["thumbnails"].is_null());
 }
 
-TEST(CliReport, RunFoldersOfOneNameAreAllCalledByTheirPath) {
-  TempDir dir;
+TEST_F(CliReport, RunFoldersOfOneNameAreAllCalledByTheirPath) {
   const std::string first = dir.file("a/x"), second = dir.file("b/x");
   for (const auto& run : {first, second}) train_run(run);
   const auto shown = report_on(first + "," + second)["runs"];

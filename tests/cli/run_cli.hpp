@@ -73,14 +73,10 @@ inline CliResult run_cli(const Words& arguments, const std::string& prefix = "")
   for (const auto& argument : arguments) line += " " + shell_quoted(argument);
   line += " > " + shell_quoted(dir / "out") + " 2> " + shell_quoted(dir / "err");
   const int status = std::system(line.c_str());
-  CliResult result;
-  result.exit_code = exit_code_of(status);
-  const auto slurp = [](const std::filesystem::path& path) {
-    return std::filesystem::file_size(path) == 0 ? std::string() : read_text_file(path);
+  const auto slurp = [&](const char* name) {
+    return fs::file_size(dir / name) == 0 ? std::string() : read_text_file(dir / name);
   };
-  result.out = slurp(dir / "out");
-  result.err = slurp(dir / "err");
-  return result;
+  return {exit_code_of(status), slurp("out"), slurp("err")};
 }
 
 /// The tool must have succeeded.
@@ -129,6 +125,19 @@ inline const std::string& model_of_demo(const Words& options = {}) {
 }
 
 inline const Words kRidge{"--method", "ridge"};
+
+/// A test with a folder of its own.
+class FolderTest : public testing::Test {
+ protected:
+  const TempDir dir;
+};
+
+/// Whether all these parts are in a text.
+inline testing::AssertionResult has_all(const std::string& text, const Words& parts) {
+  for (const auto& part : parts)
+    if (const auto found = has(text, part); !found) return found;
+  return testing::AssertionSuccess();
+}
 
 /// Whether an object has these members, and its own objects those of theirs.
 inline testing::AssertionResult has_members(const nlohmann::json& found, const nlohmann::json& members) {

@@ -10,8 +10,9 @@
 namespace parsnets::test {
 namespace {
 
-TEST(CliStats, FromFolderToModelAndInfo) {
-  const TempDir dir;
+using CliStats = FolderTest;
+
+TEST_F(CliStats, FromFolderToModelAndInfo) {
   const std::string stats = dir.file("demo.safetensors"), model = dir.file("model.safetensors");
   EXPECT_TRUE(has_members(run_json({"stats", "--data", kDemo, "--out", stats, "--feature-scaling", "l2"}),
                           {{"samples", 1536}, {"classes", 8}}));
@@ -22,8 +23,7 @@ TEST(CliStats, FromFolderToModelAndInfo) {
   run_ok({"eval", "--model", model, "--data", kDemo, "--json"});
 }
 
-TEST(CliStats, FeaturesAreNotNeededToTrain) {
-  const TempDir dir;
+TEST_F(CliStats, FeaturesAreNotNeededToTrain) {
   const std::string stats = dir.file("s.safetensors");
   run_ok({"stats", "--data", kDemo, "--out", stats});
   for (const bool with_labels : {true, false}) {
@@ -37,8 +37,7 @@ TEST(CliStats, FeaturesAreNotNeededToTrain) {
   }
 }
 
-TEST(CliStats, EveryFormatGivesTheSameAndMergingDoublesIt) {
-  const TempDir dir;
+TEST_F(CliStats, EveryFormatGivesTheSameAndMergingDoublesIt) {
   const std::string one = dir.file("npy.safetensors");
   run_ok({"stats", "--data", kDemo, "--out", one});
   const Dataset demo = load_dataset(kDemo);
@@ -55,8 +54,7 @@ TEST(CliStats, EveryFormatGivesTheSameAndMergingDoublesIt) {
   EXPECT_EQ(load_statistics(both).samples(), 2 * load_statistics(one).samples());
 }
 
-TEST(CliStats, BadInputIsRefusedAndNothingIsWritten) {
-  const TempDir dir;
+TEST_F(CliStats, BadInputIsRefusedAndNothingIsWritten) {
   const std::string stats = dir.file("s.safetensors"), out = dir.file("out.safetensors"),
                     other = dir.file("other.safetensors");
   run_ok({"stats", "--data", kDemo, "--out", stats});

@@ -18,8 +18,9 @@ const std::string& demo_model() { return model_of_demo({"--method", "ridge", "--
 
 }  // namespace
 
-TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
-  TempDir dir;
+using CliTrain = FolderTest;
+
+TEST_F(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
   const std::string folder = dir.file("d");
   fs::copy(kDemo, folder, kRecursive);
   fs::remove(folder + "/split.json");
@@ -27,8 +28,7 @@ TEST(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
             "draw one with 'parsnets data split " + folder + "'");
 }
 
-TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
-  TempDir dir;
+TEST_F(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
   const std::string out = dir.file("m.safetensors"), config = dir.file("config");
   write_text_file(config, "method = ridge\nrefine-steps = 3\nfit = svr\n");
   for (const auto& [words, message] : std::vector<std::pair<Words, std::string>>{
@@ -45,26 +45,25 @@ TEST(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {
   EXPECT_FALSE(fs::exists(out));
 }
 
-TEST(CliTrain, HelpShowsTheOptionsOfTheMethod) {
+TEST_F(CliTrain, HelpShowsTheOptionsOfTheMethod) {
   const std::string own = run_cli({"train", "--help"}).out,
                     paper = run_cli({"train", "--method", "paper", "--help"}).out,
                     all = run_cli({"train", "--help-all"}).out;
   EXPECT_TRUE(has(own, "--prototype-width") && !has(own, "--max-passes") && !has(own, "--sharpness")) << own;
   EXPECT_TRUE(has(paper, "--max-passes") && !has(paper, "--prototype-width")) << paper;
-  for (const char* option : {"--prototype-width", "--max-passes", "--sharpness", "--semantic-lambda", "--original-att"})
-    EXPECT_TRUE(has(all, option));
+  EXPECT_TRUE(
+      has_all(all, {"--prototype-width", "--max-passes", "--sharpness", "--semantic-lambda", "--original-att"}));
 }
 
-TEST(CliTrain, TheDemoSetTrainsAndEvaluates) {
+TEST_F(CliTrain, TheDemoSetTrainsAndEvaluates) {
   const auto json = run_json({"eval", "--model", demo_model(), "--data", kDemo});
   EXPECT_GT(json["zsl"]["top1_per_class"].get<double>(), 85);
   EXPECT_GT(json["gzsl"]["h"].get<double>(), 50);
-  EXPECT_EQ(json["gzsl"]["gamma_from"], "validation classes");
-  EXPECT_EQ(json["features"], "features.npy");
+  EXPECT_TRUE(has_members(json, {{"gzsl", {{"gamma_from", "validation classes"}}}, {"features", "features.npy"}}));
   EXPECT_EQ(json["per_class"]["zsl"].size(), 2u);
 }
 
-TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
+TEST_F(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
   const auto bench = run_json({"bench", "--data", kDemo, "--methods", "ridge", "--quiet"});
   const auto eval = run_json({"eval", "--model", model_of_demo(kRidge), "--data", kDemo});
   const auto& method = bench["methods"][0];
@@ -76,8 +75,7 @@ TEST(CliTrain, AusucIsPercentInTablesRunsAndSummaries) {
   for (const auto* object : {&bench, &eval, &method["runs"][0]}) EXPECT_EQ(object->at("units"), "percent");
 }
 
-TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
-  TempDir dir;
+TEST_F(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   const std::string folder = dir.file("demo");
   fs::copy(kDemo, folder, kRecursive);
   auto split = json_in(folder + "/split.json");
@@ -93,10 +91,7 @@ TEST(CliTrain, EvalRefusesASplitWhoseTestSamplesWereTrainedOnUnlessAllowed) {
   EXPECT_EQ(run_json(allowed)["trained_samples"], 1);
 }
 
-TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
-  const auto table =
-      run_ok({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "2", "--batch", "100"});
-  EXPECT_EQ(std::ranges::count(table.out, '\n'), 2400 * 2 + 1);
+TEST_F(CliTrain, UnseenClassesShareTheWholeConfidenceOfAPredictionAmongThem) {
   const auto json = run_json({"predict", "--model", demo_model(), "--input", kDemo + "/features.npy", "--top", "3",
                               "--among", "unseen", "--batch", "999"});
   ASSERT_EQ(json["predictions"].size(), 2400u);
@@ -105,11 +100,10 @@ TEST(CliTrain, PredictStreamsATableOrOneJsonObject) {
     sum += one["confidence"].get<double>();
     EXPECT_FALSE(one["seen"].get<bool>());
   }
-  EXPECT_NEAR(sum, 1.0, 1e-3) << "two unseen classes share the whole confidence";
+  EXPECT_NEAR(sum, 1.0, 1e-3);
 }
 
-TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
-  TempDir dir;
+TEST_F(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   const std::string model = dir.file("m.safetensors");
   fs::copy(demo_model(), model);
   run_ok({"classes", "remove", "--model", model, "--classes", "truck"});
@@ -124,8 +118,7 @@ TEST(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   EXPECT_TRUE(same_bytes(read_text_file(model), before));
 }
 
-TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
-  TempDir dir;
+TEST_F(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors"), device = dir.file("m.pnrt");
   fs::copy(kDemo, data);
   CsvTable table = read_csv(data + "/attributes.csv", true);
@@ -146,20 +139,20 @@ TEST(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   run_ok({"export", "--model", model, "--out", device, "--data", data, "--max-drop", "100"});
 }
 
-TEST(CliTrain, ExplainNamesAttributesThatAddUp) {
+TEST_F(CliTrain, ExplainNamesAttributesThatAddUp) {
   const auto json = run_json({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "1100"});
   EXPECT_EQ(json["attributes"].size(), 39u);
   EXPECT_NE(json["winner"], json["runner_up"]);
   run_error({"explain", "--model", demo_model(), "--input", kDemo + "/features.npy", "--row", "2400"}, 2);
 }
 
-TEST(CliTrain, InfoShowsAModelsOptionsAndRecord) {
+TEST_F(CliTrain, InfoShowsAModelsOptionsAndRecord) {
   const auto json = run_json({"info", demo_model()});
   EXPECT_TRUE(has_members(json, {{"options", {{"method", "ridge"}}}, {"record", {{"data", {{"name", "demo"}}}}}}));
   EXPECT_EQ(json["record"]["selection"].size(), 48u);
 }
 
-TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
+TEST_F(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   const std::string& model = model_of_demo({"--networks", "100"});
   const auto text = run_cli({"info", model}).out;
   EXPECT_TRUE(has(text, "values: min "));
@@ -169,28 +162,25 @@ TEST(CliTrain, InfoSumsUpLongListsAndJsonHasThemWhole) {
   EXPECT_EQ(record["refinement"].size(), 4u);  // the start and three steps
 }
 
-TEST(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
-  TempDir dir;
+TEST_F(CliTrain, WhatMakesFiguresMeaninglessIsSaidByTrainEvalAndInfo) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors");
   run_ok({"data", "synth", data, "--classes", "6", "--unseen", "1", "--samples", "120", "--dimensions", "8",
           "--attributes", "1"});
-  const auto trained = run_ok({"train", "--data", data, "--out", model, "--quiet"});
-  EXPECT_TRUE(has(trained.out, "warning: the classes have only one attribute"));
-  EXPECT_TRUE(has(run_cli({"info", model}).out, "warning: the classes have only one attribute"));
+  for (const Words& words : {Words{"train", "--data", data, "--out", model, "--quiet"}, Words{"info", model}})
+    EXPECT_TRUE(has(run_ok(words).out, "warning: the classes have only one attribute"));
   EXPECT_FALSE(run_json({"info", model})["record"]["warnings"].empty());
   const auto text = run_cli({"eval", "--model", model, "--data", data}).out;
   EXPECT_TRUE(has(text, "is the only unseen class: its ZSL is 100 by definition"));
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", data})["warnings"].size(), 2u);
 }
 
-TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
+TEST_F(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   if (std::system("/usr/bin/python3 -c 'import numpy' 2> /dev/null") != 0)
     GTEST_SKIP() << "PYTHON3 WITH NUMPY NOT FOUND";
   // The very lines of docs/format.md.
   const std::string page = read_text_file(std::string(PARSNETS_SOURCE_DIR) + "/docs/format.md");
   const auto begin = page.find("```python\n") + 10;
   const std::string lines = page.substr(begin, page.find("```", begin) - begin);
-  TempDir dir;
   write_text_file(dir / "read.py", "import sys\npath = sys.argv[1]\n" + lines +
                                        "print(tensors['class_semantics'].shape, header['__metadata__']['format'])\n");
   const std::string line = "/usr/bin/python3 " + shell_quoted(dir / "read.py") + " " + shell_quoted(demo_model()) +
@@ -199,16 +189,14 @@ TEST(CliTrain, AModelIsReadableWithFourLinesOfNumpy) {
   EXPECT_EQ(read_text_file(dir / "out"), "(10, 39) parsnets-model\n");
 }
 
-TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
-  TempDir dir;
+TEST_F(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   const std::string small = "--networks=16";
   auto result = run_ok({"bench", "--data", kDemo, "--methods", "ablation", small, "--encoding", "32", "--lambda", "5",
                         "--refine-steps", "2", "--out", dir.file("a/runs.json"), "--quiet"});
-  for (const char* row :
-       {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| class space |",
-        "| class space + attribute weights |", "| class space + refinement |", "| class space + refinement + gates |",
-        "| default model |", "default model: what training gives with these options"})
-    EXPECT_TRUE(has(result.out, row)) << row;
+  EXPECT_TRUE(has_all(result.out, {"| linear map |", "| scln |", "| mmg |", "| scln + mmg |", "| class space |",
+                                   "| class space + attribute weights |", "| class space + refinement |",
+                                   "| class space + refinement + gates |", "| default model |",
+                                   "default model: what training gives with these options"}));
   const auto runs = json_in(dir / "a/runs.json");
   ASSERT_EQ(runs["methods"].size(), 9u);
   const auto options = [&](std::size_t row) { return runs["methods"][row]["runs"][0]["options"]; };
@@ -226,19 +214,10 @@ TEST(CliTrain, BenchRunsTheAblationAndTheSparsitySweepAndKeepsTheRuns) {
   for (const char* sweep : {"active", "active=", "active=1;networks=2", "lambda=1", "wings=2"})
     EXPECT_FALSE(has(run_error({"bench", "--data", kDemo, "--sweep", sweep}, 2, "--sweep: ").err, "--grid"));
   run_error({"bench", "--data", kDemo, "--sweep", "k", "--methods", "ablation"}, 2);
+  for (const char* methods : {"magic", "ridge:wings=2"}) run_error({"bench", "--data", kDemo, "--methods", methods}, 2);
 }
 
-TEST(CliTrain, BenchPrintsATableOfMethods) {
-  const auto result = run_ok({"bench", "--data", kDemo, "--methods", "ridge,scln:networks=16:encoding=32:active=4",
-                              "--seeds", "2", "--quiet"});
-  EXPECT_TRUE(has(result.out, "| ridge |"));
-  EXPECT_TRUE(has(result.out, " ± "));
-  run_error({"bench", "--data", kDemo, "--methods", "magic"}, 2);
-  run_error({"bench", "--data", kDemo, "--methods", "ridge:wings=2"}, 2);
-}
-
-TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
-  TempDir dir;
+TEST_F(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   fs::create_directory(dir / "out");
   const std::string model = dir.file("out/m.safetensors");
   write_text_file(model, "an earlier model");
@@ -252,18 +231,16 @@ TEST(CliTrain, CtrlCLeavesTheEarlierModelAndNothingElse) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir / "out"), {}), 1);
 }
 
-TEST(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
-  TempDir dir;
+TEST_F(CliTrain, BadModelsAreRefusedWithExitCodeThree) {
   write_text_file(dir / "m", "not a model at all");
   for (const auto& arguments : std::vector<Words>{
            {"eval", "--data", kDemo}, {"predict", "--input", kDemo + "/features.npy"}, {"classes", "list"}})
     run_error(arguments + Words{"--model", dir.file("m")}, 3);
 }
 
-TEST(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
+TEST_F(CliTrain, RidgeOnCubReachesItsKnownAccuracy) {
   const auto folder = shared_data("CUB");
   if (!folder) GTEST_SKIP() << kNoSharedData;
-  TempDir dir;
   const std::string model = dir.file("m.safetensors");
   run_ok({"train", "--data", *folder, "--features", "res50", "--out", model, "--method", "ridge", "--search", "grid",
           "--grid", "lambda=0.03,0.1,0.3,1,3,10,30,100", "--quiet"});
