@@ -88,6 +88,14 @@ std::string type_field(std::size_t section) { return std::string("type of sectio
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 
+/// After some values of four bytes in one section of a file have other bits.
+std::string refused_with_values(const char* kind, DevicePart part, const std::map<std::size_t, std::uint32_t>& values) {
+  auto file = assemble(test::make_device_file(kind_named(kind)));
+  for (const auto& [index, bits] : values) test::put_u32(file.bytes, file.offset_of(part) + 4 * index, bits);
+  test::mend(file.bytes);
+  return refused_field(file.bytes);
+}
+
 const float kInfinity = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -190,14 +198,6 @@ TEST(DeviceReader, FieldsThatBoundEachOtherAreChecked) {
     EXPECT_EQ(refused_with(file_of(c.kind), c.field, c.value), c.refused)
         << c.kind << ": " << c.field << " " << c.value;
   for (const double width : {0.0, -0.0, 1e-3, 1e6}) EXPECT_EQ(refused_with(file_of("classes f32"), "width", width), "");
-}
-
-/// After some values of four bytes in one section of a file have other bits.
-std::string refused_with_values(const char* kind, DevicePart part, const std::map<std::size_t, std::uint32_t>& values) {
-  auto file = assemble(test::make_device_file(kind_named(kind)));
-  for (const auto& [index, bits] : values) test::put_u32(file.bytes, file.offset_of(part) + 4 * index, bits);
-  test::mend(file.bytes);
-  return refused_field(file.bytes);
 }
 
 TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
@@ -303,23 +303,15 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
     EXPECT_GT(added[name], 0) << name;
 }
 
-TEST(DeviceReader, SectionsHaveTheTypesOfTheirKind) {
-  for_each_kind([&](const DeviceKind&, const DeviceFileParts& parts, const DeviceFile& file) {
-    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
-      if (parts.sections[i].type == 0) continue;
-      for (const int type : {1, 2, 3, 4, 5, 255}) {
-        if (is_bytes(i) ? type == 4 : type == 1 || (is_matrix(i) && type <= 3)) continue;
-        EXPECT_EQ(refused_after_byte(file.bytes, PNRT_TYPES_AT + i, type), type_field(i)) << "type " << type;
-      }
-    }
-  });
-}
-
-TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
+TEST(DeviceReader, SectionsHaveTheTypesOfTheirKindAndFiniteValues) {
   for_each_kind([&](const DeviceKind&, const DeviceFileParts& parts, const DeviceFile& file) {
     for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       const int type = parts.sections[i].type;
+      for (const int other : {1, 2, 3, 4, 5, 255}) {
+        if (type == 0 || (is_bytes(i) ? other == 4 : other == 1 || (is_matrix(i) && other <= 3))) continue;
+        EXPECT_EQ(refused_after_byte(file.bytes, PNRT_TYPES_AT + i, other), type_field(i)) << "type " << other;
+      }
       if (type == 1) {
         for (const float bad : {kNan, kInfinity, -kInfinity})
           for (const auto at : {file.offset[i], file.end[i] - 4})
@@ -395,7 +387,7 @@ TEST(DeviceReader, ClassListsAreChecked) {
   }
 }
 
-TEST(DeviceReader, PaddingIsZero) {
+TEST(DeviceReader, PaddingIsZeroAndEveryDamagedByteIsNoticed) {
   std::size_t padding = 0;
   for_each_kind([&](const DeviceKind&, const DeviceFileParts& parts, const DeviceFile& file) {
     std::vector<bool> used(file.bytes.size());
@@ -407,25 +399,16 @@ TEST(DeviceReader, PaddingIsZero) {
       use(file.offset[i], parts.sections[i].contents.size());
     }
     for (std::size_t i = 0; i < used.size(); ++i) {
+      auto damaged = file.bytes;
+      damaged[i] ^= std::byte{0x10};
+      const char* expected = i < 8 ? "magic" : i < 12 ? "format version" : i < 16 ? "bytes of the file" : "CRC-32";
+      EXPECT_EQ(refused_field(damaged), expected) << "offset " << i;
       if (used[i]) continue;
       ++padding;
       EXPECT_EQ(refused_after_byte(file.bytes, i, 1).substr(0, 14), "padding after ") << "offset " << i;
     }
   });
   EXPECT_GT(padding, 100u);
-}
-
-TEST(DeviceReader, EveryDamagedByteIsNoticed) {
-  for_each_kind([&](const DeviceKind&, const DeviceFileParts&, const DeviceFile& whole) {
-    Bytes file = whole.bytes;
-    for (std::size_t i = 0; i < file.size(); ++i) {
-      file[i] ^= std::byte{0x10};
-      const auto field = refused_field(file);
-      const char* expected = i < 8 ? "magic" : i < 12 ? "format version" : i < 16 ? "bytes of the file" : "CRC-32";
-      EXPECT_EQ(field, expected) << "offset " << i;
-      file[i] ^= std::byte{0x10};
-    }
-  });
 }
 
 /// A row of the page's tables.
