@@ -133,8 +133,7 @@ TEST(CApiModel, AnAddedClassIsScoredAndARemovedOneIsNot) {
     const auto model = trained(data.get(), {{"method", method}});
     const std::size_t c = small.arrays.classes, m = small.arrays.attributes, n = 20;
     const auto before = scores_of(model.get(), small.arrays, n);
-    std::size_t unseen = 0;
-    while (info_of(model.get()).seen[unseen]) ++unseen;
+    const auto unseen = static_cast<std::size_t>(small.data.unseen_classes()[0]);
     ASSERT_OK(parsnets_model_add_class(model.get(), "twin", small.arrays.semantics + unseen * m, m));
     const auto after = scores_of(model.get(), small.arrays, n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -244,8 +243,7 @@ TEST(CApiModel, ClonesShareTheWeightsAndOutliveTheirOriginal) {
   auto model = trained(data.get(), {{"method", "parsnets"}});
   const auto expected = scores_of(model.get(), small.arrays, 20);
   const auto copy = clone_of(model.get());
-  std::size_t unseen = 0;
-  while (info_of(model.get()).seen[unseen]) ++unseen;
+  const auto unseen = static_cast<std::size_t>(small.data.unseen_classes()[0]);
   ASSERT_OK(parsnets_model_remove_class(copy.get(), small.class_names[unseen]));
   ASSERT_OK(parsnets_model_calibrate(copy.get(), 7, 8));
   EXPECT_EQ(scores_of(model.get(), small.arrays, 20), expected);

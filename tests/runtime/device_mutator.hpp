@@ -220,16 +220,14 @@ class Mutator {
         file.insert(file.end(), other.begin() + static_cast<std::ptrdiff_t>(at), other.end());
         return note("splice", at);
       }
-      case 10: {
-        const auto size = below(2) == 0 ? below(file.size() + 64) : (file.size() / 16 + below(5) - 2) * 16;
-        file.resize(size);
-        return note("resize", size);
-      }
+      case 10:
+        at = below(2) == 0 ? below(file.size() + 64) : (file.size() / 16 + below(5) - 2) * 16;
+        file.resize(at);
+        return note("resize", at);
       default: {  // 16 bytes more or less in the middle
-        const auto middle =
-            file.begin() +
-            static_cast<std::ptrdiff_t>(PNRT_HEADER_BYTES + 16 * below((file.size() - PNRT_HEADER_BYTES) / 16 + 1));
-        note("shift", static_cast<std::size_t>(middle - file.begin()));
+        at = PNRT_HEADER_BYTES + 16 * below((file.size() - PNRT_HEADER_BYTES) / 16 + 1);
+        const auto middle = file.begin() + static_cast<std::ptrdiff_t>(at);
+        note("shift", at);
         if (below(2) == 0 && file.end() - middle >= 16)
           file.erase(middle, middle + 16);
         else
