@@ -23,7 +23,7 @@ struct ModelAndData : SmallModel {
   Model cpp = in_cpp(model.get());
   MatrixView<const float> x = small.data.features.view();
 
-  ModelAndData() : SmallModel({{"method", "parsnets"}}) {
+  ModelAndData() : SmallModel(Options{{"method", "parsnets"}}) {
     ThreadPool pool(1);
     reject_by_hand(cpp, x, pool);
     const TempDir dir;
