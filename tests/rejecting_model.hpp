@@ -17,6 +17,7 @@ struct Judged {
   bool seen = false;     ///< of that
   float score = 0;       ///< known_score()
   bool unknown = false;
+  float confidence = 0;  ///< in that class
 
   /// How far the score, or evidence times its weight, is from where the verdict would change.
   float slack(const Rejection& rejection) const {
@@ -41,7 +42,7 @@ inline std::vector<Judged> judge(const Model& model, const Predictor& predictor,
     const auto c = static_cast<std::size_t>(best[i].class_index);
     const bool seen = model.classes.seen[c] != 0;
     out.push_back({evidence[i], c, seen, model.rejection.known_score(evidence[i], seen),
-                   model.rejection.is_unknown(evidence[i], seen)});
+                   model.rejection.is_unknown(evidence[i], seen), best[i].confidence});
   }
   return out;
 }

@@ -1,25 +1,15 @@
 #include "eval/open_set.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "capi/small_handles.hpp"
 #include "parsnets/predictor.hpp"
+#include "rejecting_model.hpp"
 
 namespace parsnets::test {
 
 namespace {
-
-/// Evidence of every sample, its best class among `ranking`, by C++.
-struct Judged {
-  Judged(const Model& model, MatrixView<const float> x, const Ranking& ranking) : best(x.rows()), evidence(x.rows()) {
-    ThreadPool pool(1);
-    Predictor(model, pool).rank(x, ranking, pool, best, evidence);
-  }
-  std::vector<RankedClass> best;
-  std::vector<Evidence> evidence;
-};
 
 parsnets_open_set open_set_of(const parsnets_model* model) {
   auto found = sized<parsnets_open_set>();
@@ -27,37 +17,18 @@ parsnets_open_set open_set_of(const parsnets_model* model) {
   return found;
 }
 
-/// A model whose rejection is the score of the best class, with the median of the samples as threshold; evidence of the
-/// longest tenth of the samples is out of range. Read by the C ABI and by C++.
-struct ModelAndData {
-  SmallArrays small;
-  TempDir dir;
-  DatasetHandle data = small.handle();
-  ModelHandle plain = trained(data.get(), {{"method", "parsnets"}});
+/// A model without rejection; and the same with one, read by the C ABI and by C++.
+struct ModelAndData : SmallModel {
   ModelHandle c;
-  Model cpp;
+  Model cpp = in_cpp(model.get());
   MatrixView<const float> x = small.data.features.view();
 
-  ModelAndData() {
-    Model model = in_cpp(plain.get());
-    const Judged judged(model, x, Ranking(model));
-    std::vector<float> scores, lengths;
-    for (const auto& one : judged.evidence) {
-      scores.push_back(one.score);
-      lengths.push_back(one.length);
-    }
-    std::ranges::sort(scores);
-    std::ranges::sort(lengths);
-    Rejection& rejection = model.rejection;
-    rejection.false_accept = 0.1;
-    for (auto& weights : rejection.weights) weights[0] = 2;
-    rejection.thresholds.fill(2 * scores[scores.size() / 2]);
-    rejection.range[0].fill(-1e6f);
-    rejection.range[1].fill(1e6f);
-    const auto length = std::ranges::find(Evidence::kNames, "length") - Evidence::kNames.begin();
-    rejection.range[1][static_cast<std::size_t>(length)] = lengths[lengths.size() * 9 / 10];
+  ModelAndData() : SmallModel(Options{{"method", "parsnets"}}) {
+    ThreadPool pool(1);
+    reject_by_hand(cpp, x, pool);
+    const TempDir dir;
     const std::string file = (dir / "m.safetensors").string();
-    save_model(model, file);
+    save_model(cpp, file);
     c = loaded(file);
     cpp = load_model(file);
   }
@@ -71,7 +42,8 @@ TEST(CApiOpenSet, UnknownSamplesAreThoseOfCpp) {
   for (const bool all : {true, false})
     for (const std::uint32_t threads : {1u, 3u}) {
       const Ranking ranking = all ? Ranking(pair.cpp) : Ranking(pair.cpp, candidates);
-      const Judged expected(pair.cpp, pair.x, ranking);
+      ThreadPool pool(1);
+      const auto expected = judge(pair.cpp, pair.x, ranking, pool);
       const std::size_t n = pair.x.rows();
       std::vector<std::int32_t> classes(n);
       std::vector<float> confidences(n), known(n);
@@ -81,11 +53,10 @@ TEST(CApiOpenSet, UnknownSamplesAreThoseOfCpp) {
                                        unknown.data()));
       std::size_t out_of_range = 0;
       for (std::size_t i = 0; i < n; ++i) {
-        const bool seen = pair.cpp.classes.seen[static_cast<std::size_t>(classes[i])] != 0;
-        ASSERT_EQ(classes[i], expected.best[i].class_index);
-        ASSERT_EQ(confidences[i], expected.best[i].confidence);
-        ASSERT_EQ(known[i], pair.cpp.rejection.known_score(expected.evidence[i], seen));
-        ASSERT_EQ(unknown[i] != 0, pair.cpp.rejection.is_unknown(expected.evidence[i], seen));
+        ASSERT_EQ(static_cast<std::size_t>(classes[i]), expected[i].best);
+        ASSERT_EQ(confidences[i], expected[i].confidence);
+        ASSERT_EQ(known[i], expected[i].score);
+        ASSERT_EQ(unknown[i] != 0, expected[i].unknown);
         out_of_range += known[i] == std::numeric_limits<float>::lowest();
       }
       const auto rejected = static_cast<std::size_t>(std::ranges::count(unknown, 1));
@@ -99,33 +70,32 @@ TEST(CApiOpenSet, OutputsButTheClassesMayBeLeftOut) {
   const ModelAndData pair;
   const std::size_t n = 20;
   std::vector<std::int32_t> classes(n), top(n);
-  ASSERT_OK(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, classes.data(),
-                                   nullptr, nullptr, nullptr));
+  const auto predict = [&](const std::int32_t* candidates, std::int32_t* out) {
+    return parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), candidates, candidates ? 2 : 0, 1, out,
+                                  nullptr, nullptr, nullptr);
+  };
+  ASSERT_OK(predict(nullptr, classes.data()));
   ASSERT_OK(
       parsnets_predict_top(pair.c.get(), pair.x.data(), n, pair.x.cols(), PARSNETS_ALL, 1, 1, top.data(), nullptr));
   EXPECT_EQ(classes, top);
-  EXPECT_EQ(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), nullptr, 0, 1, nullptr, nullptr,
-                                   nullptr, nullptr),
-            PARSNETS_USAGE);
+  EXPECT_EQ(predict(nullptr, nullptr), PARSNETS_USAGE);
   const std::int32_t twice[] = {1, 1};
-  EXPECT_EQ(parsnets_predict_known(pair.c.get(), pair.x.data(), n, pair.x.cols(), twice, 2, 1, classes.data(), nullptr,
-                                   nullptr, nullptr),
-            PARSNETS_USAGE);
+  EXPECT_EQ(predict(twice, classes.data()), PARSNETS_USAGE);
 }
 
 TEST(CApiOpenSet, AModelTellsWhetherItIsCalibrated) {
   const ModelAndData pair;
-  parsnets_open_set found = open_set_of(pair.plain.get());
+  parsnets_open_set found = open_set_of(pair.model.get());
   EXPECT_EQ(found.has_rejection, 0);
   EXPECT_EQ(found.has_sets, 0);
   EXPECT_EQ(found.false_accept, 0);
   found = open_set_of(clone_of(pair.c.get()).get());
   EXPECT_EQ(found.has_rejection, 1);
   EXPECT_EQ(found.has_sets, 0);
-  EXPECT_EQ(found.false_accept, 0.1);
+  EXPECT_EQ(found.false_accept, 0.05);
   EXPECT_EQ(found.samples, 0u) << "no record";
   std::int32_t best = 0;
-  EXPECT_TRUE(fails(parsnets_predict_known(pair.plain.get(), pair.x.data(), 1, pair.x.cols(), nullptr, 0, 1, &best,
+  EXPECT_TRUE(fails(parsnets_predict_known(pair.model.get(), pair.x.data(), 1, pair.x.cols(), nullptr, 0, 1, &best,
                                            nullptr, nullptr, nullptr),
                     PARSNETS_USAGE, "calibrate"));
   EXPECT_TRUE(last_error_has("'false-accept'")) << parsnets_last_error();
@@ -153,12 +123,10 @@ TEST(CApiOpenSet, CalibrationIsThatOfTheOptionOfTraining) {
   EXPECT_EQ(found.classes, small.data.seen_classes().size());
   EXPECT_GT(found.samples, 0u);
   EXPECT_LE(found.accept_low, 20);
-  EXPECT_EQ(found.accept_low, expected.accept_low);
-  EXPECT_EQ(found.accept_high, expected.accept_high);
-  EXPECT_EQ(found.rejected_seen, expected.rejected_seen);
-  EXPECT_EQ(found.rejected_unseen, expected.rejected_unseen);
-  EXPECT_EQ(found.auroc, expected.auroc);
-  EXPECT_EQ(found.confidence_auroc, expected.confidence_auroc);
+  using Found = parsnets_open_set;
+  for (const auto measured : {&Found::accept_low, &Found::accept_high, &Found::rejected_seen, &Found::rejected_unseen,
+                              &Found::auroc, &Found::confidence_auroc})
+    EXPECT_EQ(found.*measured, expected.*measured);
   EXPECT_NE(std::string(info_of(model.get()).record).find("\"rejection\""), std::string::npos);
 
   const std::size_t n = small.data.samples();

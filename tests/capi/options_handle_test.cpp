@@ -7,17 +7,14 @@ namespace parsnets::test {
 
 namespace {
 
-nlohmann::json values_of(parsnets_options* options) {
+template <class Say>
+nlohmann::json said_by(const Say& say, parsnets_options* options) {
   const char* json = nullptr;
-  EXPECT_OK(parsnets_options_json(options, &json));
+  EXPECT_OK(say(options, &json));
   return nlohmann::json::parse(json);
 }
-
-nlohmann::json description_of(parsnets_options* options) {
-  const char* json = nullptr;
-  EXPECT_OK(parsnets_options_describe(options, &json));
-  return nlohmann::json::parse(json);
-}
+nlohmann::json values_of(parsnets_options* options) { return said_by(parsnets_options_json, options); }
+nlohmann::json description_of(parsnets_options* options) { return said_by(parsnets_options_describe, options); }
 
 nlohmann::json described(parsnets_options* options, const std::string& name) {
   for (const auto& one : description_of(options))

@@ -41,20 +41,17 @@ TEST(CApiPrediction, AgreesWithCppToTheBit) {
       for (const unsigned threads : {0u, 1u, 3u}) {
         const MatrixView<const float> x(pair.x.data(), n, pair.x.cols());
         ThreadPool pool(1);
+        const auto expect_of = [&](const auto& predict, const Matrix<float>& expected) {
+          std::vector<float> found(expected.size());
+          ASSERT_OK(predict(pair.c.get(), x.data(), n, x.cols(), threads, found.data(), expected.cols()));
+          ASSERT_EQ(found, floats(expected.values())) << method << ", " << n << " samples, " << threads << " threads";
+        };
         Matrix<float> expected = pair.cpp.scores(x, pool);
-        std::vector<float> found(expected.size());
-        ASSERT_OK(parsnets_predict_scores(pair.c.get(), x.data(), n, x.cols(), threads, found.data(), pair.classes()));
-        ASSERT_EQ(found, floats(expected.values())) << method << ", " << n << " samples, " << threads << " threads";
+        expect_of(parsnets_predict_scores, expected);
         for (std::size_t r = 0; r < n; ++r) Ranking(pair.cpp).to_confidences(expected.row(r));
-        ASSERT_OK(
-            parsnets_predict_confidences(pair.c.get(), x.data(), n, x.cols(), threads, found.data(), pair.classes()));
-        ASSERT_EQ(found, floats(expected.values()));
-        if (pair.cpp.direction != Direction::forward) continue;
-        const Matrix<float> semantics = pair.cpp.predict_semantics(x, pool);
-        found.resize(semantics.size());
-        ASSERT_OK(
-            parsnets_predict_semantics(pair.c.get(), x.data(), n, x.cols(), threads, found.data(), semantics.cols()));
-        ASSERT_EQ(found, floats(semantics.values()));
+        expect_of(parsnets_predict_confidences, expected);
+        if (pair.cpp.direction == Direction::forward)
+          expect_of(parsnets_predict_semantics, pair.cpp.predict_semantics(x, pool));
       }
   }
 }

@@ -29,7 +29,8 @@ using DeviceHandle = std::unique_ptr<parsnets_device, Freer<parsnets_device, par
 
 /// Arrays in memory, and the struct that describes them. Not copied or moved: the struct points into it.
 struct SmallArrays {
-  explicit SmallArrays(std::uint64_t seed = 3) : data(small_training_set(seed)) {
+  explicit SmallArrays(std::uint64_t seed = 3) : SmallArrays(small_training_set(seed)) {}
+  explicit SmallArrays(Dataset set) : data(std::move(set)) {
     for (const auto& name : data.class_names) class_names.push_back(name.c_str());
     for (std::size_t a = 0; a < data.semantics.values.cols(); ++a)
       attributes.push_back("attribute " + std::to_string(a));

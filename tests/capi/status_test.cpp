@@ -5,6 +5,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "capi/small_handles.hpp"
 #include "parsnets/version.hpp"
@@ -21,6 +23,22 @@ struct Everything : SmallModel {
   std::vector<float> out = std::vector<float>(std::max(c, m));
 };
 
+/// Each pointer that is given must be: the call is an error with NULL for one of them after the other.
+template <class... Parameters>
+void expect_no_null(const char* name, parsnets_status (*function)(Parameters...),
+                    std::type_identity_t<Parameters>... given) {
+  const auto leave_out = [&](auto& one) {
+    if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(one)>>) {
+      if (one == nullptr) return;
+      const auto kept = std::exchange(one, nullptr);
+      EXPECT_EQ(function(given...), PARSNETS_USAGE) << name;
+      one = kept;
+    }
+  };
+  (leave_out(given), ...);
+}
+#define EXPECT_NO_NULL(function, ...) expect_no_null(#function, function, __VA_ARGS__)
+
 }  // namespace
 
 TEST(CApiStatus, NullIsAnErrorEverywhere) {
@@ -30,6 +48,8 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   parsnets_model* model = nullptr;
   auto why = sized<parsnets_explanation>();
   auto figures = sized<parsnets_evaluation>();
+  auto data_info = sized<parsnets_dataset_info>();
+  auto device_info = sized<parsnets_device_info>();
   const char* text = nullptr;
   const std::int32_t* list = nullptr;
   std::size_t count = 0;
@@ -43,107 +63,50 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   const parsnets_device* const v = exported.get();
   const parsnets_report_run nameless{sizeof nameless, nullptr, m, nullptr, nullptr, 0};
   const parsnets_report_run *const run = &nameless, *const no_run = nullptr;
-  const parsnets_status results[] = {
-      parsnets_dataset_load(nullptr, nullptr, nullptr, nullptr, &data),
-      parsnets_dataset_load("folder", nullptr, nullptr, nullptr, nullptr),
-      parsnets_dataset_from_arrays(nullptr, &data),
-      parsnets_dataset_from_arrays(&e.small.arrays, nullptr),
-      parsnets_dataset_get_info(nullptr, nullptr),
-      parsnets_dataset_get_info(d, nullptr),
-      parsnets_dataset_class_name(nullptr, 0, &text),
-      parsnets_dataset_class_name(d, 0, nullptr),
-      parsnets_dataset_attribute_name(nullptr, 0, &text),
-      parsnets_dataset_attribute_name(d, 0, nullptr),
-      parsnets_dataset_split(nullptr, 0, &list, &count),
-      parsnets_dataset_split(d, 0, nullptr, &count),
-      parsnets_dataset_split(d, 0, &list, nullptr),
-      parsnets_options_create(nullptr),
-      parsnets_options_set(nullptr, "method", "ridge"),
-      parsnets_options_set(o, nullptr, "ridge"),
-      parsnets_options_set(o, "method", nullptr),
-      parsnets_options_reset(nullptr),
-      parsnets_options_json(nullptr, &text),
-      parsnets_options_json(o, nullptr),
-      parsnets_options_describe(nullptr, &text),
-      parsnets_options_describe(o, nullptr),
-      parsnets_train(nullptr, o, 1, nullptr, nullptr, &model),
-      parsnets_train(d, nullptr, 1, nullptr, nullptr, &model),
-      parsnets_train(d, o, 1, nullptr, nullptr, nullptr),
-      parsnets_model_load(nullptr, &model),
-      parsnets_model_load("file", nullptr),
-      parsnets_model_save(nullptr, "file"),
-      parsnets_model_save(m, nullptr),
-      parsnets_model_clone(nullptr, &model),
-      parsnets_model_clone(m, nullptr),
-      parsnets_model_get_info(nullptr, nullptr),
-      parsnets_model_get_info(m, nullptr),
-      parsnets_model_class_name(nullptr, 0, &text),
-      parsnets_model_class_name(m, 0, nullptr),
-      parsnets_model_attribute_name(nullptr, 0, &text),
-      parsnets_model_attribute_name(m, 0, nullptr),
-      parsnets_model_feature_name(nullptr, 0, &text),
-      parsnets_model_feature_name(m, 0, nullptr),
-      parsnets_model_set_feature_names(nullptr, &text, 1),
-      parsnets_model_add_class(nullptr, "a", out, e.m),
-      parsnets_model_add_class(m, nullptr, out, e.m),
-      parsnets_model_add_class(m, "a", nullptr, e.m),
-      parsnets_model_add_classes(nullptr, &text, out, 1, e.m),
-      parsnets_model_add_classes(m, nullptr, out, 1, e.m),
-      parsnets_model_add_classes(m, &text, nullptr, 1, e.m),
-      parsnets_model_remove_class(nullptr, "a"),
-      parsnets_model_remove_class(m, nullptr),
-      parsnets_model_calibrate(nullptr, 0, 1),
-      parsnets_model_calibrate_on(nullptr, e.x, &best, 1, e.d, 1),
-      parsnets_model_calibrate_on(m, nullptr, &best, 1, e.d, 1),
-      parsnets_model_calibrate_on(m, e.x, nullptr, 1, e.d, 1),
-      parsnets_export(nullptr, nullptr, nullptr, 1, nullptr, nullptr, &device, nullptr),
-      parsnets_export(m, nullptr, nullptr, 1, nullptr, nullptr, nullptr, nullptr),
-      parsnets_device_load(nullptr, &device),
-      parsnets_device_load("file", nullptr),
-      parsnets_device_save(nullptr, "file"),
-      parsnets_device_save(v, nullptr),
-      parsnets_device_save_header(nullptr, "file", "name"),
-      parsnets_device_save_header(v, nullptr, "name"),
-      parsnets_device_save_header(v, "file", nullptr),
-      parsnets_device_get_info(nullptr, nullptr),
-      parsnets_device_get_info(v, nullptr),
-      parsnets_device_class_name(nullptr, 0, &text),
-      parsnets_device_class_name(v, 0, nullptr),
-      parsnets_device_scores(nullptr, e.x, 1, e.d, 1, out, e.c),
-      parsnets_device_scores(v, nullptr, 1, e.d, 1, out, e.c),
-      parsnets_device_scores(v, e.x, 1, e.d, 1, nullptr, e.c),
-      parsnets_evaluate_classes(nullptr, d, 1, nullptr, nullptr, &figures, nullptr, nullptr, nullptr, 0),
-      parsnets_evaluate_classes(m, nullptr, 1, nullptr, nullptr, &figures, nullptr, nullptr, nullptr, 0),
-      parsnets_evaluate_classes(m, d, 1, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0),
-      parsnets_device_evaluate(nullptr, d, 1, nullptr, nullptr, &figures),
-      parsnets_device_evaluate(v, nullptr, 1, nullptr, nullptr, &figures),
-      parsnets_device_evaluate(v, d, 1, nullptr, nullptr, nullptr),
-      parsnets_report(nullptr, 1, d, nullptr, 1, nullptr, nullptr, "file"),
-      parsnets_report(&run, 1, nullptr, nullptr, 1, nullptr, nullptr, "file"),
-      parsnets_report(&run, 1, d, nullptr, 1, nullptr, nullptr, nullptr),
-      parsnets_report(&run, 1, d, nullptr, 1, nullptr, nullptr, "file"),
-      parsnets_report(&no_run, 1, d, nullptr, 1, nullptr, nullptr, "file"),
-      parsnets_report(&run, 0, d, nullptr, 1, nullptr, nullptr, "file"),
-      parsnets_predict_scores(nullptr, e.x, 1, e.d, 1, out, e.c),
-      parsnets_predict_scores(m, nullptr, 1, e.d, 1, out, e.c),
-      parsnets_predict_scores(m, e.x, 1, e.d, 1, nullptr, e.c),
-      parsnets_predict_confidences(nullptr, e.x, 1, e.d, 1, out, e.c),
-      parsnets_predict_confidences(m, nullptr, 1, e.d, 1, out, e.c),
-      parsnets_predict_confidences(m, e.x, 1, e.d, 1, nullptr, e.c),
-      parsnets_predict_top(nullptr, e.x, 1, e.d, PARSNETS_ALL, 1, 1, &best, out),
-      parsnets_predict_top(m, nullptr, 1, e.d, PARSNETS_ALL, 1, 1, &best, out),
-      parsnets_predict_top(m, e.x, 1, e.d, PARSNETS_ALL, 1, 1, nullptr, out),
-      parsnets_predict_semantics(nullptr, e.x, 1, e.d, 1, out, e.m),
-      parsnets_predict_semantics(m, nullptr, 1, e.d, 1, out, e.m),
-      parsnets_predict_semantics(m, e.x, 1, e.d, 1, nullptr, e.m),
-      parsnets_explain(nullptr, e.x, e.d, &why, nullptr, nullptr, 0, nullptr, 0),
-      parsnets_explain(m, nullptr, e.d, &why, nullptr, nullptr, 0, nullptr, 0),
-      parsnets_explain(m, e.x, e.d, nullptr, nullptr, nullptr, 0, nullptr, 0),
-      parsnets_evaluate(nullptr, d, 1, nullptr, nullptr, &figures),
-      parsnets_evaluate(m, nullptr, 1, nullptr, nullptr, &figures),
-      parsnets_evaluate(m, d, 1, nullptr, nullptr, nullptr),
-  };
-  for (std::size_t i = 0; i < std::size(results); ++i) EXPECT_EQ(results[i], PARSNETS_USAGE) << "call " << i;
+  EXPECT_NO_NULL(parsnets_dataset_load, "folder", nullptr, nullptr, nullptr, &data);
+  EXPECT_NO_NULL(parsnets_dataset_from_arrays, &e.small.arrays, &data);
+  EXPECT_NO_NULL(parsnets_dataset_get_info, d, &data_info);
+  EXPECT_NO_NULL(parsnets_dataset_class_name, d, 0, &text);
+  EXPECT_NO_NULL(parsnets_dataset_attribute_name, d, 0, &text);
+  EXPECT_NO_NULL(parsnets_dataset_split, d, 0, &list, &count);
+  EXPECT_NO_NULL(parsnets_options_create, &options);
+  EXPECT_NO_NULL(parsnets_options_set, o, "method", "ridge");
+  EXPECT_NO_NULL(parsnets_options_reset, o);
+  EXPECT_NO_NULL(parsnets_options_json, o, &text);
+  EXPECT_NO_NULL(parsnets_options_describe, o, &text);
+  EXPECT_NO_NULL(parsnets_train, d, o, 1, nullptr, nullptr, &model);
+  EXPECT_NO_NULL(parsnets_model_load, "file", &model);
+  EXPECT_NO_NULL(parsnets_model_save, m, "file");
+  EXPECT_NO_NULL(parsnets_model_clone, m, &model);
+  EXPECT_NO_NULL(parsnets_model_get_info, m, &e.info);
+  EXPECT_NO_NULL(parsnets_model_class_name, m, 0, &text);
+  EXPECT_NO_NULL(parsnets_model_attribute_name, m, 0, &text);
+  EXPECT_NO_NULL(parsnets_model_feature_name, m, 0, &text);
+  EXPECT_NO_NULL(parsnets_model_add_class, m, "a", out, e.m);
+  EXPECT_NO_NULL(parsnets_model_add_classes, m, &text, out, 1, e.m);
+  EXPECT_NO_NULL(parsnets_model_remove_class, m, "a");
+  EXPECT_NO_NULL(parsnets_model_calibrate, m, 0, 1);
+  EXPECT_NO_NULL(parsnets_model_calibrate_on, m, e.x, &best, 1, e.d, 1);
+  EXPECT_NO_NULL(parsnets_export, m, nullptr, nullptr, 1, nullptr, nullptr, &device, nullptr);
+  EXPECT_NO_NULL(parsnets_device_load, "file", &device);
+  EXPECT_NO_NULL(parsnets_device_save, v, "file");
+  EXPECT_NO_NULL(parsnets_device_save_header, v, "file", "name");
+  EXPECT_NO_NULL(parsnets_device_get_info, v, &device_info);
+  EXPECT_NO_NULL(parsnets_device_class_name, v, 0, &text);
+  EXPECT_NO_NULL(parsnets_device_scores, v, e.x, 1, e.d, 1, out, e.c);
+  EXPECT_NO_NULL(parsnets_evaluate_classes, m, d, 1, nullptr, nullptr, &figures, nullptr, nullptr, nullptr, 0);
+  EXPECT_NO_NULL(parsnets_device_evaluate, v, d, 1, nullptr, nullptr, &figures);
+  EXPECT_NO_NULL(parsnets_report, &run, 1, d, nullptr, 1, nullptr, nullptr, "file");
+  EXPECT_NO_NULL(parsnets_predict_scores, m, e.x, 1, e.d, 1, out, e.c);
+  EXPECT_NO_NULL(parsnets_predict_confidences, m, e.x, 1, e.d, 1, out, e.c);
+  EXPECT_NO_NULL(parsnets_predict_top, m, e.x, 1, e.d, PARSNETS_ALL, 1, 1, &best, nullptr);
+  EXPECT_NO_NULL(parsnets_predict_semantics, m, e.x, 1, e.d, 1, out, e.m);
+  EXPECT_NO_NULL(parsnets_explain, m, e.x, e.d, &why, nullptr, nullptr, 0, nullptr, 0);
+  EXPECT_EQ(parsnets_model_set_feature_names(nullptr, &text, 1), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_report(&run, 1, d, nullptr, 1, nullptr, nullptr, "file"), PARSNETS_USAGE) << "no name";
+  EXPECT_EQ(parsnets_report(&no_run, 1, d, nullptr, 1, nullptr, nullptr, "file"), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_report(&run, 0, d, nullptr, 1, nullptr, nullptr, "file"), PARSNETS_USAGE);
+  EXPECT_NO_NULL(parsnets_evaluate, m, d, 1, nullptr, nullptr, &figures);
   EXPECT_TRUE(last_error_has("NULL"));
   EXPECT_EQ(data, nullptr);
   EXPECT_EQ(options, nullptr);

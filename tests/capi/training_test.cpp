@@ -101,7 +101,7 @@ TEST(CApiTraining, GivesTheBytesOfTheCommandLine) {
 }
 
 TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
-  TempDir dir;
+  const TempDir dir;
   const std::string file = (dir / "m.safetensors").string();
   const auto data = demo();
   const auto model = trained(data.get());
@@ -233,25 +233,10 @@ TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
 
 TEST(CApiTraining, ArraysTrainTheModelOfTheirFolder) {
   const auto folder = demo();
-  const auto info = info_of(folder.get());
-  std::vector<const char*> names(info.classes);
-  for (std::size_t c = 0; c < info.classes; ++c) ASSERT_OK(parsnets_dataset_class_name(folder.get(), c, &names[c]));
-  std::vector<std::uint8_t> test(info.samples, 1);
-  for (const auto sample : list_of(folder.get(), PARSNETS_SPLIT_TRAINVAL)) test[static_cast<std::size_t>(sample)] = 0;
-  parsnets_arrays arrays = PARSNETS_ARRAYS_INIT;
-  arrays.samples = info.samples;
-  arrays.dimensions = info.dimensions;
-  arrays.classes = info.classes;
-  arrays.attributes = info.attributes;
-  arrays.features = info.features;
-  arrays.labels = info.labels;
-  arrays.semantics = info.semantics;
-  arrays.class_names = names.data();
-  arrays.test = test.data();
-  arrays.borrow_features = 1;
-  parsnets_dataset* made = nullptr;
-  ASSERT_OK(parsnets_dataset_from_arrays(&arrays, &made));
-  const DatasetHandle data(made);
+  SmallArrays arrays(load_dataset(kDemo));
+  arrays.arrays.attribute_names = nullptr;
+  arrays.arrays.borrow_features = 1;
+  const auto data = arrays.handle();
   const Options options{{"method", "ridge"}, {"calibrate", "false"}};
   const auto of_folder = evaluated(trained(folder.get(), options).get(), folder.get()),
              of_arrays = evaluated(trained(data.get(), options).get(), data.get());
@@ -322,15 +307,13 @@ TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
   EXPECT_TRUE(fails(train({{"c", "0.5"}}), PARSNETS_USAGE, "does not have 'c'"));
   EXPECT_EQ(model, nullptr);
   small.arrays.test = nullptr;
-  const auto untested = small.handle();
   auto figures = sized<parsnets_evaluation>();
-  EXPECT_EQ(parsnets_evaluate(trained(data.get()).get(), untested.get(), 1, nullptr, nullptr, &figures),
-            PARSNETS_BAD_INPUT);
-  const auto model_without = trained(data.get());
-  ASSERT_OK(parsnets_model_remove_class(model_without.get(),
+  const auto fewer = trained(data.get());
+  EXPECT_EQ(parsnets_evaluate(fewer.get(), small.handle().get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
+  ASSERT_OK(parsnets_model_remove_class(fewer.get(),
                                         small.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
-  EXPECT_TRUE(fails(parsnets_evaluate(model_without.get(), data.get(), 1, nullptr, nullptr, &figures),
-                    PARSNETS_BAD_INPUT, "class"));
+  EXPECT_TRUE(
+      fails(parsnets_evaluate(fewer.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT, "class"));
 }
 
 TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {

@@ -97,18 +97,10 @@ struct DeviceKind {
   std::set<std::string> flags;
 
   DeviceKind(std::string title, std::string text) : name(std::move(title)), words(std::move(text)) {
-    header.features = 6;
-    header.attributes = 4;
-    header.networks = header.open = header.basis = 1;
-    header.classes = 3;
-    header.gamma = 0.25f;
-    header.temperature = 0.5f;
-    header.width = 1.5f;
-    header.example_prior = 5;
-    header.strength = 20;
-    header.sharpness = 40;
-    header.certainty = 0.5f;
-    std::istringstream in(words);
+    std::istringstream in(
+        "features 6 attributes 4 networks 1 open 1 basis 1 classes 3 gamma 0.25 temperature 0.5 width 1.5 "
+        "example_prior 5 strength 20 sharpness 40 certainty 0.5 " +
+        words);
     for (std::string word; in >> word;)
       if (!set(word, in)) flags.insert(word);
     if (header.semantics == 0) header.semantics = header.attributes;

@@ -238,7 +238,8 @@ TEST_F(DeviceFileTest, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
 TEST_F(DeviceFileTest, BytesDependOnTheModelAlone) {
   ThreadPool one(1), two(2);
   const Model model = small_model("anchor", one);
-  EXPECT_EQ(device_file(model, Precision::int8, 3, one), device_file(model, Precision::int8, 3, two));
+  for (const Precision precision : {Precision::float32, Precision::int8})
+    EXPECT_EQ(device_file(model, precision, 3, one), device_file(model, precision, 3, two));
 }
 
 TEST_F(DeviceFileTest, RefusesWhatItCannotHold) {

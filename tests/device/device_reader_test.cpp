@@ -88,6 +88,14 @@ std::string type_field(std::size_t section) { return std::string("type of sectio
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 
+/// After some values of four bytes in one section of a file have other bits.
+std::string refused_with_values(const char* kind, DevicePart part, const std::map<std::size_t, std::uint32_t>& values) {
+  auto file = assemble(test::make_device_file(kind_named(kind)));
+  for (const auto& [index, bits] : values) test::put_u32(file.bytes, file.offset_of(part) + 4 * index, bits);
+  test::mend(file.bytes);
+  return refused_field(file.bytes);
+}
+
 const float kInfinity = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -149,11 +157,8 @@ TEST(DeviceReader, EveryFieldOfTheHeaderHasItsBounds) {
       EXPECT_EQ(refused_with(plain, choice, value), "") << choice;
   for (std::size_t i = PNRT_TYPES_AT; i < PNRT_HEADER_BYTES; ++i)
     EXPECT_EQ(refused_after_byte(file, i, 9).substr(0, 8), i < PNRT_TYPES_AT + 32 ? "type of " : "reserved");
-}
-
-TEST(DeviceReader, OtherVersionsAreRefused) {
   for (const std::uint32_t version : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 8u, 0x01000007u})
-    EXPECT_EQ(refused_after(file_of("always f32"), 8, version), "format version") << version;
+    EXPECT_EQ(refused_after(plain, 8, version), "format version") << version;
 }
 
 TEST(DeviceReader, FieldsThatBoundEachOtherAreChecked) {
@@ -196,9 +201,8 @@ TEST(DeviceReader, FieldsThatBoundEachOtherAreChecked) {
 }
 
 TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
-  const auto file = assemble(test::make_device_file(kind_named("classes f32")));
-  const auto set = [&](DevicePart part, float value) {
-    return refused_after(file.bytes, file.offset_of(part) + 4, bits_of(value));
+  const auto set = [](DevicePart part, float value) {
+    return refused_with_values("classes f32", part, {{1, bits_of(value)}});
   };
   for (const float good : {0.0f, -0.0f, 1.0f}) {
     EXPECT_EQ(set(DevicePart::class_lengths, good), "");
@@ -207,33 +211,24 @@ TEST(DeviceReader, HowClassesAreMadeUpIsChecked) {
   EXPECT_EQ(set(DevicePart::class_lengths, std::numeric_limits<float>::max()), "");
   EXPECT_EQ(set(DevicePart::class_lengths, -1e-45f), "class_lengths");
   for (const float bad : {-1e-45f, 1.0000001f}) EXPECT_EQ(set(DevicePart::class_predicted, bad), "class_predicted");
+  const auto set_tables = [](std::uint32_t first, std::uint32_t second) {
+    return refused_with_values("classes of three tables", DevicePart::table_attributes, {{0, first}, {1, second}});
+  };
+  EXPECT_EQ(set_tables(6, 2), "");
+  EXPECT_EQ(set_tables(8, 0), "table_attributes");
+  EXPECT_EQ(set_tables(7, 2), "table_attributes") << "tables have all attributes together";
+  EXPECT_EQ(set_tables(0xffffffff, 9), "table_attributes") << "a sum that wraps around";
 }
 
 TEST(DeviceReader, TheRangeOfEvidenceIsChecked) {
-  const auto file = assemble(test::make_device_file(kind_named("rejection f32")));
-  const std::size_t at = file.offset_of(DevicePart::rejection);
-  for (std::size_t i = 0; i < 6; ++i) {
-    auto changed = file.bytes;
-    test::put_u32(changed, at + 4 * (14 + i), bits_of(0.5f));
-    EXPECT_EQ(refused_after(changed, at + 4 * (20 + i), bits_of(0.5f)), "");
-    EXPECT_EQ(refused_after(changed, at + 4 * (20 + i), bits_of(0.49f)), "rejection");
-  }
-  EXPECT_EQ(refused_after(file.bytes, at + 4 * 13, bits_of(1e30f)), "") << "weights may be anything";
-  EXPECT_EQ(refused_after(file.bytes, at + 4 * 26, bits_of(1e30f)), "") << "thresholds may be anything";
-}
-
-TEST(DeviceReader, TablesHaveAttributesAndTogetherAllOfThem) {
-  const auto file = assemble(test::make_device_file(kind_named("classes of three tables")));
-  const auto at = file.offset_of(DevicePart::table_attributes);
-  const auto set = [&](std::uint32_t first, std::uint32_t second) {
-    auto changed = file.bytes;
-    test::put_u32(changed, at, first);
-    return refused_after(changed, at + 4, second);
+  const auto set = [](std::map<std::size_t, std::uint32_t> values) {
+    return refused_with_values("rejection f32", DevicePart::rejection, values);
   };
-  EXPECT_EQ(set(6, 2), "");
-  EXPECT_EQ(set(8, 0), "table_attributes");
-  EXPECT_EQ(set(7, 2), "table_attributes");
-  EXPECT_EQ(set(0xffffffff, 9), "table_attributes") << "a sum that wraps around";
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(set({{14 + i, bits_of(0.5f)}, {20 + i, bits_of(0.5f)}}), "");
+    EXPECT_EQ(set({{14 + i, bits_of(0.5f)}, {20 + i, bits_of(0.49f)}}), "rejection");
+  }
+  for (const std::size_t weight_or_threshold : {13u, 26u}) EXPECT_EQ(set({{weight_or_threshold, bits_of(1e30f)}}), "");
 }
 
 TEST(DeviceReader, TheTextsOfTheSourceAreChecked) {
@@ -308,23 +303,15 @@ TEST(DeviceReader, SectionsArePresentExactlyWhenTheyShould) {
     EXPECT_GT(added[name], 0) << name;
 }
 
-TEST(DeviceReader, SectionsHaveTheTypesOfTheirKind) {
-  for_each_kind([&](const DeviceKind&, const DeviceFileParts& parts, const DeviceFile& file) {
-    for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
-      if (parts.sections[i].type == 0) continue;
-      for (const int type : {1, 2, 3, 4, 5, 255}) {
-        if (is_bytes(i) ? type == 4 : type == 1 || (is_matrix(i) && type <= 3)) continue;
-        EXPECT_EQ(refused_after_byte(file.bytes, PNRT_TYPES_AT + i, type), type_field(i)) << "type " << type;
-      }
-    }
-  });
-}
-
-TEST(DeviceReader, ValuesThatAreNotFiniteAreRefused) {
+TEST(DeviceReader, SectionsHaveTheTypesOfTheirKindAndFiniteValues) {
   for_each_kind([&](const DeviceKind&, const DeviceFileParts& parts, const DeviceFile& file) {
     for (std::size_t i = 0; i < PNRT_SECTION_COUNT; ++i) {
       SCOPED_TRACE(kSectionNames[i]);
       const int type = parts.sections[i].type;
+      for (const int other : {1, 2, 3, 4, 5, 255}) {
+        if (type == 0 || (is_bytes(i) ? other == 4 : other == 1 || (is_matrix(i) && other <= 3))) continue;
+        EXPECT_EQ(refused_after_byte(file.bytes, PNRT_TYPES_AT + i, other), type_field(i)) << "type " << other;
+      }
       if (type == 1) {
         for (const float bad : {kNan, kInfinity, -kInfinity})
           for (const auto at : {file.offset[i], file.end[i] - 4})
@@ -400,7 +387,7 @@ TEST(DeviceReader, ClassListsAreChecked) {
   }
 }
 
-TEST(DeviceReader, PaddingIsZero) {
+TEST(DeviceReader, PaddingIsZeroAndEveryDamagedByteIsNoticed) {
   std::size_t padding = 0;
   for_each_kind([&](const DeviceKind&, const DeviceFileParts& parts, const DeviceFile& file) {
     std::vector<bool> used(file.bytes.size());
@@ -412,25 +399,16 @@ TEST(DeviceReader, PaddingIsZero) {
       use(file.offset[i], parts.sections[i].contents.size());
     }
     for (std::size_t i = 0; i < used.size(); ++i) {
+      auto damaged = file.bytes;
+      damaged[i] ^= std::byte{0x10};
+      const char* expected = i < 8 ? "magic" : i < 12 ? "format version" : i < 16 ? "bytes of the file" : "CRC-32";
+      EXPECT_EQ(refused_field(damaged), expected) << "offset " << i;
       if (used[i]) continue;
       ++padding;
       EXPECT_EQ(refused_after_byte(file.bytes, i, 1).substr(0, 14), "padding after ") << "offset " << i;
     }
   });
   EXPECT_GT(padding, 100u);
-}
-
-TEST(DeviceReader, EveryDamagedByteIsNoticed) {
-  for_each_kind([&](const DeviceKind&, const DeviceFileParts&, const DeviceFile& whole) {
-    Bytes file = whole.bytes;
-    for (std::size_t i = 0; i < file.size(); ++i) {
-      file[i] ^= std::byte{0x10};
-      const auto field = refused_field(file);
-      const char* expected = i < 8 ? "magic" : i < 12 ? "format version" : i < 16 ? "bytes of the file" : "CRC-32";
-      EXPECT_EQ(field, expected) << "offset " << i;
-      file[i] ^= std::byte{0x10};
-    }
-  });
 }
 
 /// A row of the page's tables.

@@ -14,6 +14,18 @@ namespace {
 
 using CHeader = test::PoolTest;
 
+/// What a program prints that includes the header twice and ends well after these statements.
+std::string output_with(const std::string& header, const std::string& statements) {
+  const test::TempDir dir;
+  write_text_file(dir / "model.h", header);
+  write_text_file(dir / "main.c", "#include <stdio.h>\n#include \"model.h\"\n#include \"model.h\"\nint main(void) { " +
+                                      statements + " }\n");
+  const std::string command =
+      "cd '" + dir.path().string() + "' && cc -std=c99 -Wall -Wextra -Werror -pedantic main.c -o main && ./main > out";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  return read_text_file(dir / "out");
+}
+
 struct Export : test::PoolTest {
   Dataset data = test::small_training_set();
   Model model = train(data, test::small_options("parsnets"), pool);
@@ -43,9 +55,7 @@ TEST_F(Export, RefusesADropAboveTheLimit) {
   ExportOptions options{.precision = Precision::float32, .max_drop = 0};
   EXPECT_NO_THROW(export_model(model, &data, options, pool)) << "float32 costs nothing";
   options.max_drop = -0.01;  // so that costing nothing is too much
-  const Error error = test::thrown_by([&] { export_model(model, &data, options, pool); }).value();
-  EXPECT_EQ(error.code(), ErrorCode::failure);
-  EXPECT_NE(std::string(error.what()).find("max-drop"), std::string::npos);
+  test::expect_error([&] { export_model(model, &data, options, pool); }, "max-drop", ErrorCode::failure);
 }
 
 TEST_F(Export, ChoosesByValidationUnderABoundOnBytes) {
@@ -83,16 +93,10 @@ TEST_F(Export, RefusesDataTheModelWasNotTrainedOn) {
 
 TEST_F(CHeader, CompilesAndHoldsTheVeryBytes) {
   const auto file = device_file(test::small_model("anchor", pool), Precision::int8, 2, pool);
-  const test::TempDir dir;
-  write_text_file(dir / "model.h", c_header(file, "small_model"));
-  write_text_file(dir / "main.c",
-                  "#include <stdio.h>\n#include \"model.h\"\n#include \"model.h\"\n"
-                  "int main(void) { return small_model_work_bytes < 100 || fwrite(small_model, 1, small_model_bytes, "
-                  "stdout) != sizeof small_model; }\n");
-  const std::string command =
-      "cd '" + dir.path().string() + "' && cc -std=c99 -Wall -Wextra -Werror -pedantic main.c -o main && ./main > out";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  const std::string written = read_text_file(dir / "out");
+  const std::string written =
+      output_with(c_header(file, "small_model"),
+                  "return small_model_work_bytes < 100 || fwrite(small_model, 1, small_model_bytes, stdout) != sizeof "
+                  "small_model;");
   ASSERT_EQ(written.size(), file.size());
   EXPECT_EQ(std::memcmp(written.data(), file.data(), file.size()), 0);
 }
@@ -107,12 +111,7 @@ TEST_F(CHeader, NamesTheNetworkOfTheFeaturesByItsHashAlone) {
   EXPECT_NE(text.find("sha256 " + test::small_source().sha256 + ",\n * 96 x 64 tf whole:"), std::string::npos) << text;
   EXPECT_EQ(text.find("layer"), std::string::npos);
   EXPECT_EQ(text.find("int backbone"), std::string::npos);
-  const test::TempDir dir;
-  write_text_file(dir / "model.h", text);
-  write_text_file(dir / "main.c", "#include \"model.h\"\nint main(void) { return m[0] == 0 || m_bytes == 0; }\n");
-  const std::string command =
-      "cd '" + dir.path().string() + "' && cc -std=c99 -Wall -Wextra -Werror -pedantic main.c -o main && ./main";
-  EXPECT_EQ(std::system(command.c_str()), 0);
+  output_with(text, "return m[0] == 0 || m_bytes == 0;");
 }
 
 TEST_F(CHeader, RefusesANameThatIsNoIdentifier) {

@@ -95,13 +95,5 @@ TEST_F(MixNetworks, FullRankStoresTheNetworksAsTheyAre) {
   }
 }
 
-TEST_F(MixNetworks, GivesTheSameBitsForAnyNumberOfThreads) {
-  ThreadPool one(1), two(2);
-  const Model model = random_model(12, 6, 5, true);
-  const NetworkMixture a = mix_networks(model, 4, one), b = mix_networks(model, 4, two);
-  EXPECT_TRUE(std::equal(a.stored.values().begin(), a.stored.values().end(), b.stored.data()));
-  EXPECT_TRUE(std::equal(a.mixing.values().begin(), a.mixing.values().end(), b.mixing.data()));
-}
-
 }  // namespace
 }  // namespace parsnets

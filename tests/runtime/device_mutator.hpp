@@ -155,22 +155,20 @@ class Mutator {
 
   void step() {
     if (file.size() < PNRT_HEADER_BYTES) file.resize(PNRT_HEADER_BYTES);
+    std::size_t at = 0;
     switch (below(12)) {
-      case 0: {
-        const auto at = place(1);
+      case 0:
+        at = place(1);
         file[at] = static_cast<std::byte>(rng_.next());
         return note("byte", at);
-      }
-      case 1: {
-        const auto at = place(1);
+      case 1:
+        at = place(1);
         file[at] ^= static_cast<std::byte>(1u << below(8));
         return note("bit", at);
-      }
-      case 2: {
-        const auto at = below(4) == 0 ? PNRT_SIZES_AT + 4 * below(PNRT_SIZE_COUNT) : place(4, 4);
+      case 2:
+        at = below(4) == 0 ? PNRT_SIZES_AT + 4 * below(PNRT_SIZE_COUNT) : place(4, 4);
         put_u32(file, at, interesting());
         return note("u32", at);
-      }
       case 3: {  // some of a section's values become extreme, but stay right
         static constexpr float extreme[] = {3.4e38f, 1e30f, 1e19f, 1e9f, 1, 0, 1e-9f, 1e-30f, 1e-40f};
         const auto section = below(seed_->starts.size() - 1);
@@ -178,31 +176,30 @@ class Mutator {
         const float value = extreme[below(std::size(extreme))];
         const auto all = below(2);
         for (std::size_t i = all ? 0 : below(count); i < count; i += all ? 1 : count)
-          if (const auto at = seed_->floats[from + i]; at + 4 <= file.size())
+          if (at = seed_->floats[from + i]; at + 4 <= file.size())
             put_u32(file, at, std::bit_cast<std::uint32_t>(value));
         return note("extreme", seed_->floats[from]);
       }
       case 4: {
-        const auto at = place(2, 2);
+        at = place(2, 2);
         const auto value = interesting();
         for (std::size_t i = 0; i < 2; ++i) file[at + i] = static_cast<std::byte>(value >> (8 * i));
         return note("u16", at);
       }
       case 5: {  // a count a little too large or small
-        const auto at = PNRT_SIZES_AT + 4 * below(PNRT_SIZE_COUNT);
+        at = PNRT_SIZES_AT + 4 * below(PNRT_SIZE_COUNT);
         std::uint32_t value = 0;
         std::memcpy(&value, &file[at], 4);
         put_u32(file, at, value + static_cast<std::uint32_t>(below(7)) - 3);
         return note("count", at);
       }
-      case 6: {  // choices, bits and types with values that may be right
-        const auto at = PNRT_CHOICES_AT + below(PNRT_TYPES_AT - PNRT_CHOICES_AT + PNRT_SECTION_COUNT);
+      case 6:  // choices, bits and types with values that may be right
+        at = PNRT_CHOICES_AT + below(PNRT_TYPES_AT - PNRT_CHOICES_AT + PNRT_SECTION_COUNT);
         file[at] = static_cast<std::byte>(below(5));
         return note("choice", at);
-      }
       case 7: {
         if (below(2) == 0) {  // neighbours near the end, where the names are
-          const auto at = file.size() - 2 - below(96);
+          at = file.size() - 2 - below(96);
           std::swap(file[at], file[at + 1]);
           return note("neighbours", at);
         }
@@ -218,24 +215,23 @@ class Mutator {
       }
       case 9: {  // the head of this file and the rest of another seed
         const Bytes& other = seeds_[below(seeds_.size())].bytes;
-        const auto at = below(std::min(file.size(), other.size()));
+        at = below(std::min(file.size(), other.size()));
         file.resize(at);
         file.insert(file.end(), other.begin() + static_cast<std::ptrdiff_t>(at), other.end());
         return note("splice", at);
       }
-      case 10: {
-        const auto size = below(2) == 0 ? below(file.size() + 64) : (file.size() / 16 + below(5) - 2) * 16;
-        file.resize(size);
-        return note("resize", size);
-      }
+      case 10:
+        at = below(2) == 0 ? below(file.size() + 64) : (file.size() / 16 + below(5) - 2) * 16;
+        file.resize(at);
+        return note("resize", at);
       default: {  // 16 bytes more or less in the middle
-        const auto at = file.begin() + static_cast<std::ptrdiff_t>(
-                                           PNRT_HEADER_BYTES + 16 * below((file.size() - PNRT_HEADER_BYTES) / 16 + 1));
-        note("shift", static_cast<std::size_t>(at - file.begin()));
-        if (below(2) == 0 && file.end() - at >= 16)
-          file.erase(at, at + 16);
+        at = PNRT_HEADER_BYTES + 16 * below((file.size() - PNRT_HEADER_BYTES) / 16 + 1);
+        const auto middle = file.begin() + static_cast<std::ptrdiff_t>(at);
+        note("shift", at);
+        if (below(2) == 0 && file.end() - middle >= 16)
+          file.erase(middle, middle + 16);
         else
-          file.insert(at, 16, std::byte{0});
+          file.insert(middle, 16, std::byte{0});
       }
     }
   }
