@@ -62,11 +62,13 @@ double product_of_columns(const Matrix<float>& x, std::size_t i, std::size_t j) 
   return sum;
 }
 
-Matrix<double> symmetric_of_rank(std::size_t n, std::size_t rank, std::uint64_t seed) {
+/// scale·XᵀX of a random X with `rank` rows.
+template <class T = double>
+Matrix<T> symmetric_of_rank(std::size_t n, std::size_t rank, std::uint64_t seed, T scale = 1) {
   ThreadPool pool(1);
-  const auto x = random_matrix<double>(rank, n, seed);
-  Matrix<double> a(n, n);
-  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view());
+  const auto x = random_matrix<T>(rank, n, seed);
+  Matrix<T> a(n, n);
+  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view(), scale);
   return a;
 }
 
@@ -90,14 +92,9 @@ void expect_eigenpairs(const Matrix<double>& a, const EigenPairs& pairs, std::si
   }
 }
 
-/// XᵀX/n of a random X with `rank` rows.
 template <class T>
 Matrix<T> gram(std::size_t n, std::size_t rank) {
-  ThreadPool pool(1);
-  const auto x = random_matrix<T>(rank, n, n);
-  Matrix<T> a(n, n);
-  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view(), T(1) / static_cast<T>(n));
-  return a;
+  return symmetric_of_rank<T>(n, rank, n, T(1) / static_cast<T>(n));
 }
 
 /// (A + ridge·I)⁻¹·B by the unblocked factor, one entry after the other.
@@ -173,7 +170,7 @@ TEST(Linalg, AZeroBetaIgnoresWhatWasThereBefore) {
   for (const float v : c.values()) ASSERT_EQ(v, 0);
 }
 
-TEST(Linalg, ShapesThatDoNotAgreeAreRefused) {
+TEST(Linalg, ShapesThatDoNotAgreeAndEigenvectorsOfANonFiniteMatrixAreRefused) {
   ThreadPool pool(1);
   const Matrix<float> a(4, 3, 0.0f), b(4, 3, 0.0f);
   Matrix<float> c(4, 3);
@@ -183,6 +180,9 @@ TEST(Linalg, ShapesThatDoNotAgreeAreRefused) {
   Matrix<double> wide(3, 2, 0.0);
   EXPECT_THROW(orthonormalise_rows(wide.view()), Error);
   EXPECT_THROW(largest_eigenpairs(wide.view()), Error);
+  auto not_finite = symmetric_of_rank(20, 20, 9);
+  not_finite(3, 4) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(largest_eigenpairs(not_finite.view(), 3), Error);
 }
 
 TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
@@ -281,12 +281,6 @@ TEST(Linalg, EigenvectorsStayOrthonormalWhenEigenvaluesCoincide) {
   expect_eigenpairs(one, largest_eigenpairs(one.view()), 1);
 }
 
-TEST(Linalg, EigenvectorsOfANonFiniteMatrixAreRefused) {
-  auto a = symmetric_of_rank(20, 20, 9);
-  a(3, 4) = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW(largest_eigenpairs(a.view(), 3), Error);
-}
-
 TEST(Linalg, OrthonormalisationIsThatOfGramSchmidt) {
   const auto a = random_matrix<double>(12, 40, 10);
   auto q = Matrix<double>::copy_of(a.view());
@@ -345,7 +339,11 @@ TEST(Cholesky, AgreesWithTheUnblockedFactorForAnyNumberOfThreads) {
     }
 }
 
-TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
+TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteNamingThePivotOrNotFinite) {
+  ThreadPool pool(2);
+  auto negative = gram<double>(400, 400);
+  negative(300, 300) = -1;
+  test::expect_error([&] { Cholesky(pool, std::move(negative), 0.1); }, "pivot 301", ErrorCode::failure);
   EXPECT_THROW(Cholesky(gram<double>(10, 10), -1000), Error);
   EXPECT_THROW(Cholesky(Matrix<double>(3, 2, 0.0), 1), Error);
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
@@ -354,13 +352,6 @@ TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
       a(n - 2, n - 1) = a(n - 1, n - 2) = bad;
       EXPECT_THROW(Cholesky(std::move(a), 1), Error) << bad << ' ' << n;
     }
-}
-
-TEST(Cholesky, NamesThePivotThatFails) {
-  ThreadPool pool(2);
-  auto a = gram<double>(400, 400);
-  a(300, 300) = -1;
-  test::expect_error([&] { Cholesky(pool, std::move(a), 0.1); }, "pivot 301", ErrorCode::failure);
 }
 
 TEST(Cholesky, TheInverseIsSymmetricUndoesTheMatrixAndDoesNotDependOnThreads) {
