@@ -145,8 +145,7 @@ TEST(Linalg, ManyThreadsMultiplyAtTheSameTimeWithoutDisturbingEachOther) {
   // A BLAS built without locks (Debian's libopenblas0-serial) hands the same work buffer to two threads now and then.
   ThreadPool pool(5);
   const auto a = random_matrix<float>(128, 40, 1), b = random_matrix<float>(60, 40, 2);
-  Matrix<float> expected(128, 60);
-  multiply(pool, Trans::no, a.view(), Trans::yes, b.view(), expected.view());
+  const Matrix<float> expected = product(pool, Trans::no, a, Trans::yes, b);
   std::atomic<int> wrong{0};
   pool.parallel_for(5, 1, [&](std::size_t, std::size_t, std::size_t) {
     Matrix<float> c(128, 60);
@@ -360,11 +359,10 @@ TEST(Cholesky, TheInverseIsSymmetricUndoesTheMatrixAndDoesNotDependOnThreads) {
     for (std::size_t i = 0; i < n; ++i) a(i, i) += 1;
     ThreadPool pool(1);
     const Matrix<float> inverse = inverse_of_positive(pool, Matrix<float>::copy_of(a.view()));
-    Matrix<float> product(n, n);
-    multiply(pool, Trans::no, a.view(), Trans::no, inverse.view(), product.view());
+    const Matrix<float> identity = product(pool, Trans::no, a, Trans::no, inverse);
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t c = 0; c < n; ++c) {
-        ASSERT_NEAR(product(r, c), r == c ? 1 : 0, 1e-5);
+        ASSERT_NEAR(identity(r, c), r == c ? 1 : 0, 1e-5);
         ASSERT_EQ(inverse(r, c), inverse(c, r));
       }
     for (const unsigned threads : {2u, 5u}) {
