@@ -34,11 +34,7 @@ TEST(File, OnlyACommittedWriteReplacesTheEarlierFileAndNothingElseIsLeft) {
   }
 }
 
-TEST(File, WritingWhereItIsImpossibleIsAFailureThatNamesThePath) {
-  test::expect_error([] { AtomicFile file("/nonexistent-folder/a"); }, "/nonexistent-folder/a", ErrorCode::failure);
-}
-
-TEST(File, WhatCanBeWrittenIsKnownBeforeAndLeavesNoTrace) {
+TEST(File, WhatCanBeWrittenIsKnownBeforeAndWhatCannotIsNamedAndLeavesNoTrace) {
   test::TempDir dir;
   write_text_file(dir / "file", "kept");
   check_writable(dir / "file");
@@ -52,17 +48,19 @@ TEST(File, WhatCanBeWrittenIsKnownBeforeAndLeavesNoTrace) {
     EXPECT_FALSE(refused.advice.empty());
   }
   EXPECT_THROW(check_writable_folder(dir / "file"), Error);
+  test::expect_error([] { AtomicFile file("/nonexistent-folder/a"); }, "/nonexistent-folder/a", ErrorCode::failure);
   EXPECT_EQ(read_text_file(dir / "file"), "kept");
   EXPECT_EQ(files_in(dir.path()), 1u);
 }
 
-TEST(File, MissingEmptyAndDirectoryAreBadInput) {
+TEST(File, MissingEmptyAndDirectoryAreBadInputAndAMissingOneIsNotLocked) {
   test::TempDir dir;
   std::ofstream(dir / "empty");
   for (const auto& path : {dir / "missing", dir / "empty", dir.path()}) {
     EXPECT_EQ(test::error_of([&] { InputFile file(path); }).parts().file, path.string());
     EXPECT_THROW(MappedFile mapped(path), Error);
   }
+  EXPECT_EQ(test::error_of([&] { const FileLock lock(dir / "none", nullptr); }).parts().file, (dir / "none").string());
 }
 
 TEST(File, ReadingBeyondTheEndNamesTheField) {
@@ -92,11 +90,6 @@ TEST(FileLock, ReplacingAFileUnderTheLockLosesNoChange) {
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(read_text_file(file), std::to_string(kThreads * kChanges));
   EXPECT_EQ(files_in(dir.path()), 1u) << "no lock file is left";
-}
-
-TEST(FileLock, AMissingFileIsBadInput) {
-  test::TempDir dir;
-  EXPECT_EQ(test::error_of([&] { const FileLock lock(dir / "none", nullptr); }).parts().file, (dir / "none").string());
 }
 
 TEST(FileLock, WhoeverWaitsSaysSo) {

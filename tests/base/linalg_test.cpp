@@ -62,11 +62,13 @@ double product_of_columns(const Matrix<float>& x, std::size_t i, std::size_t j) 
   return sum;
 }
 
-Matrix<double> symmetric_of_rank(std::size_t n, std::size_t rank, std::uint64_t seed) {
+/// scale·XᵀX of a random X with `rank` rows.
+template <class T = double>
+Matrix<T> symmetric_of_rank(std::size_t n, std::size_t rank, std::uint64_t seed, T scale = 1) {
   ThreadPool pool(1);
-  const auto x = random_matrix<double>(rank, n, seed);
-  Matrix<double> a(n, n);
-  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view());
+  const auto x = random_matrix<T>(rank, n, seed);
+  Matrix<T> a(n, n);
+  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view(), scale);
   return a;
 }
 
@@ -90,14 +92,9 @@ void expect_eigenpairs(const Matrix<double>& a, const EigenPairs& pairs, std::si
   }
 }
 
-/// XᵀX/n of a random X with `rank` rows.
 template <class T>
 Matrix<T> gram(std::size_t n, std::size_t rank) {
-  ThreadPool pool(1);
-  const auto x = random_matrix<T>(rank, n, n);
-  Matrix<T> a(n, n);
-  multiply(pool, Trans::yes, x.view(), Trans::no, x.view(), a.view(), T(1) / static_cast<T>(n));
-  return a;
+  return symmetric_of_rank<T>(n, rank, n, T(1) / static_cast<T>(n));
 }
 
 /// (A + ridge·I)⁻¹·B by the unblocked factor, one entry after the other.
@@ -148,8 +145,7 @@ TEST(Linalg, ManyThreadsMultiplyAtTheSameTimeWithoutDisturbingEachOther) {
   // A BLAS built without locks (Debian's libopenblas0-serial) hands the same work buffer to two threads now and then.
   ThreadPool pool(5);
   const auto a = random_matrix<float>(128, 40, 1), b = random_matrix<float>(60, 40, 2);
-  Matrix<float> expected(128, 60);
-  multiply(pool, Trans::no, a.view(), Trans::yes, b.view(), expected.view());
+  const Matrix<float> expected = product(pool, Trans::no, a, Trans::yes, b);
   std::atomic<int> wrong{0};
   pool.parallel_for(5, 1, [&](std::size_t, std::size_t, std::size_t) {
     Matrix<float> c(128, 60);
@@ -173,7 +169,7 @@ TEST(Linalg, AZeroBetaIgnoresWhatWasThereBefore) {
   for (const float v : c.values()) ASSERT_EQ(v, 0);
 }
 
-TEST(Linalg, ShapesThatDoNotAgreeAreRefused) {
+TEST(Linalg, ShapesThatDoNotAgreeAndEigenvectorsOfANonFiniteMatrixAreRefused) {
   ThreadPool pool(1);
   const Matrix<float> a(4, 3, 0.0f), b(4, 3, 0.0f);
   Matrix<float> c(4, 3);
@@ -183,6 +179,9 @@ TEST(Linalg, ShapesThatDoNotAgreeAreRefused) {
   Matrix<double> wide(3, 2, 0.0);
   EXPECT_THROW(orthonormalise_rows(wide.view()), Error);
   EXPECT_THROW(largest_eigenpairs(wide.view()), Error);
+  auto not_finite = symmetric_of_rank(20, 20, 9);
+  not_finite(3, 4) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(largest_eigenpairs(not_finite.view(), 3), Error);
 }
 
 TEST(Linalg, TheGramMatrixIsSymmetricToTheBitAndRight) {
@@ -281,12 +280,6 @@ TEST(Linalg, EigenvectorsStayOrthonormalWhenEigenvaluesCoincide) {
   expect_eigenpairs(one, largest_eigenpairs(one.view()), 1);
 }
 
-TEST(Linalg, EigenvectorsOfANonFiniteMatrixAreRefused) {
-  auto a = symmetric_of_rank(20, 20, 9);
-  a(3, 4) = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW(largest_eigenpairs(a.view(), 3), Error);
-}
-
 TEST(Linalg, OrthonormalisationIsThatOfGramSchmidt) {
   const auto a = random_matrix<double>(12, 40, 10);
   auto q = Matrix<double>::copy_of(a.view());
@@ -345,7 +338,11 @@ TEST(Cholesky, AgreesWithTheUnblockedFactorForAnyNumberOfThreads) {
     }
 }
 
-TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
+TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteNamingThePivotOrNotFinite) {
+  ThreadPool pool(2);
+  auto negative = gram<double>(400, 400);
+  negative(300, 300) = -1;
+  test::expect_error([&] { Cholesky(pool, std::move(negative), 0.1); }, "pivot 301", ErrorCode::failure);
   EXPECT_THROW(Cholesky(gram<double>(10, 10), -1000), Error);
   EXPECT_THROW(Cholesky(Matrix<double>(3, 2, 0.0), 1), Error);
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
@@ -356,24 +353,16 @@ TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteOrNotFinite) {
     }
 }
 
-TEST(Cholesky, NamesThePivotThatFails) {
-  ThreadPool pool(2);
-  auto a = gram<double>(400, 400);
-  a(300, 300) = -1;
-  test::expect_error([&] { Cholesky(pool, std::move(a), 0.1); }, "pivot 301", ErrorCode::failure);
-}
-
 TEST(Cholesky, TheInverseIsSymmetricUndoesTheMatrixAndDoesNotDependOnThreads) {
   for (const std::size_t n : {1u, 70u, 300u}) {
     auto a = gram<float>(n, n);
     for (std::size_t i = 0; i < n; ++i) a(i, i) += 1;
     ThreadPool pool(1);
     const Matrix<float> inverse = inverse_of_positive(pool, Matrix<float>::copy_of(a.view()));
-    Matrix<float> product(n, n);
-    multiply(pool, Trans::no, a.view(), Trans::no, inverse.view(), product.view());
+    const Matrix<float> identity = product(pool, Trans::no, a, Trans::no, inverse);
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t c = 0; c < n; ++c) {
-        ASSERT_NEAR(product(r, c), r == c ? 1 : 0, 1e-5);
+        ASSERT_NEAR(identity(r, c), r == c ? 1 : 0, 1e-5);
         ASSERT_EQ(inverse(r, c), inverse(c, r));
       }
     for (const unsigned threads : {2u, 5u}) {

@@ -118,10 +118,8 @@ TEST(Options, RowsBelongToTheGroupInWhichTheyAreAddedOrAppended) {
   OptionTable inner, table;
   inner.integer("c", c, 0, 1, "").group("run").integer("d", d, 0, 1, "");
   table.integer("a", a, 0, 1, "").group("model").integer("b", b, 0, 1, "").advanced().append(inner);
-  EXPECT_EQ(table.find("a")->group, "");
-  EXPECT_EQ(table.find("b")->group, "model");
-  EXPECT_EQ(table.find("c")->group, "model");
-  EXPECT_EQ(table.find("d")->group, "run");
+  for (const auto& [name, group] : {std::pair("a", ""), {"b", "model"}, {"c", "model"}, {"d", "run"}})
+    EXPECT_EQ(table.find(name)->group, group) << name;
   EXPECT_TRUE(table.find("b")->advanced);
   EXPECT_FALSE(table.find("a")->advanced || table.find("c")->advanced);
 }

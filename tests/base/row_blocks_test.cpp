@@ -34,9 +34,7 @@ TEST(RowBlocks, ChosenRowsComeInTheirOrder) {
   const auto blocks = blocks_of(values, chosen);
   ASSERT_EQ(blocks.rows, 5u);
   const auto some = blocks.block(1, 3);
-  EXPECT_EQ(some(0, 2), 3.0f);
-  EXPECT_EQ(some(1, 2), 3.0f);
-  EXPECT_EQ(some(2, 2), 500.0f);
+  EXPECT_EQ((std::vector{some(0, 2), some(1, 2), some(2, 2)}), (std::vector{3.0f, 3.0f, 500.0f}));
   EXPECT_EQ(blocks_of(values, 10, 20).block(5, 2)(1, 2), 16.0f);
 }
 

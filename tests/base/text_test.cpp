@@ -11,16 +11,13 @@ TEST(Text, IsSplitIntoOnePartMoreThanThereAreSeparators) {
   EXPECT_EQ(split_at("", ","), (Parts{""}));
 }
 
-TEST(DidYouMean, NamesTheNearestForSlipsOfEveryKind) {
+TEST(DidYouMean, NamesTheNearestForSlipsOfEveryKindAndIsSilentWhereNothingIsNear) {
   const std::vector<std::string> names{"train", "eval", "explain", "lambda", "semantic-lambda", "refine-steps"};
   for (const char* word : {"trian", "tran", "traiin", "traim"})
     EXPECT_EQ(did_you_mean(word, names), "; did you mean 'train'?") << word;
   EXPECT_EQ(did_you_mean("lamda", names), "; did you mean 'lambda'?");
   EXPECT_EQ(did_you_mean("refine-step", names), "; did you mean 'refine-steps'?");
   EXPECT_EQ(did_you_mean("semantic-lmabda", names), "; did you mean 'semantic-lambda'?");
-}
-
-TEST(DidYouMean, IsSilentWhereNothingIsNear) {
   for (const char* word : {"", "x", "nope", "wings", "elephant"})
     EXPECT_EQ(did_you_mean(word, {"train", "eval", "open", "lambda"}), "") << word;
   EXPECT_EQ(did_you_mean("train", {}), "");

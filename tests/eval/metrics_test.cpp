@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -29,9 +30,7 @@ Accuracy accuracy_among(MatrixView<const float> scores, const Labels& labels, co
 }
 
 void expect_same(const Accuracy& a, const Accuracy& b) {
-  EXPECT_EQ(a.top1_per_class, b.top1_per_class);
-  EXPECT_EQ(a.top1, b.top1);
-  EXPECT_EQ(a.top5, b.top5);
+  EXPECT_EQ((std::array{a.top1_per_class, a.top1, a.top5}), (std::array{b.top1_per_class, b.top1, b.top5}));
 }
 
 void expect_classes(const std::vector<ClassAccuracy>& found, const std::vector<ClassAccuracy>& want) {
@@ -64,27 +63,24 @@ TEST(Accuracy, PerClassMeanCountsEveryOccurringClassAlike) {
   expect_classes(a.classes, {{0, 4, 75}, {2, 1, 0}});
 }
 
-TEST(Accuracy, OnlyCandidatesCompete) {
-  const std::vector<float> scores{9, 1, 2};
-  EXPECT_EQ(accuracy_among(view(scores, 3), Labels{2}, Labels{0, 1, 2}).top1, 0);
-  EXPECT_EQ(accuracy_among(view(scores, 3), Labels{2}, Labels{1, 2}).top1, 100);
-}
-
-TEST(Accuracy, TiesGoToTheEarlierCandidate) {
-  const std::vector<float> scores{1, 1};
-  EXPECT_EQ(accuracy_among(view(scores, 2), Labels{0}, Labels{0, 1}).top1, 100);
-  EXPECT_EQ(accuracy_among(view(scores, 2), Labels{0}, Labels{1, 0}).top1, 0);
-}
-
-TEST(Accuracy, TopFiveEndsAtTheFifthAndIsFullBelowFiveCandidates) {
-  const std::vector<float> scores{6, 5, 4, 3, 2, 1};
+TEST(Accuracy, OnlyCandidatesCompeteTiesGoToTheEarlierAndTopFiveEndsAtTheFifth) {
+  struct Case {
+    std::vector<float> scores;
+    std::int32_t label;
+    Labels candidates;
+    double top1, top5;
+  };
+  const std::vector<float> falling{6, 5, 4, 3, 2, 1}, equal(6, 1.0f);
   const Labels all{0, 1, 2, 3, 4, 5};
-  EXPECT_EQ(accuracy_among(view(scores, 6), Labels{4}, all).top5, 100);
-  EXPECT_EQ(accuracy_among(view(scores, 6), Labels{5}, all).top5, 0);
-  EXPECT_EQ(accuracy_among(view(scores, 6), Labels{5}, Labels{0, 2, 4, 5}).top5, 100);
-  const std::vector<float> equal(6, 1.0f);  // a tie at the fifth place goes to the earlier candidate
-  EXPECT_EQ(accuracy_among(view(equal, 6), Labels{4}, all).top5, 100);
-  EXPECT_EQ(accuracy_among(view(equal, 6), Labels{5}, all).top5, 0);
+  const std::vector<Case> cases{
+      {{9, 1, 2}, 2, {0, 1, 2}, 0, 100},  {{9, 1, 2}, 2, {1, 2}, 100, 100}, {{1, 1}, 0, {0, 1}, 100, 100},
+      {{1, 1}, 0, {1, 0}, 0, 100},        {falling, 4, all, 0, 100},        {falling, 5, all, 0, 0},
+      {falling, 5, {0, 2, 4, 5}, 0, 100}, {equal, 4, all, 0, 100},          {equal, 5, all, 0, 0}};
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const auto& [scores, label, candidates, top1, top5] = cases[k];
+    const auto a = accuracy_among(view(scores, scores.size()), Labels{label}, candidates);
+    EXPECT_EQ(std::pair(a.top1, a.top5), std::pair(top1, top5)) << k;
+  }
 }
 
 TEST(Accuracy, AgreesWithSortingEveryRow) {
@@ -390,21 +386,17 @@ TEST(Gzsl, ATieBetweenSeenAndUnseenGoesToTheUnseenClass) {
   EXPECT_DOUBLE_EQ(p.at(std::nextafter(2, 0)).s, 100);
 }
 
-TEST(Gzsl, PerfectScoresHaveAnAreaOfAHundredPercentAndSomeGammaIsPerfect) {
+TEST(Gzsl, PerfectScoresHaveAPerfectGammaAndClassesWithoutSamplesTakeNoPartInTheMeans) {
   Problem p = ladder();
   p.unseen_scores = {9, 0, 1, 1, 0, 9, 1, 1};
   const auto at = p.at(p.best());
   EXPECT_DOUBLE_EQ(at.ausuc, 100);
   EXPECT_DOUBLE_EQ(at.h, 100);
-}
-
-TEST(Gzsl, ClassesWithoutSamplesTakeNoPartInTheMeans) {
-  Problem p = ladder();
+  p = ladder();
   p.unseen_scores.resize(4);
   p.unseen_labels = {0};
-  const auto result = p.at(2.5);
-  EXPECT_DOUBLE_EQ(result.u, 100);
-  expect_classes(result.unseen_classes, {{0, 1, 100}});
+  EXPECT_DOUBLE_EQ(p.at(2.5).u, 100);
+  expect_classes(p.at(2.5).unseen_classes, {{0, 1, 100}});
 }
 
 TEST(Gzsl, RandomScoresAreRightByChanceOnly) {
@@ -436,9 +428,7 @@ TEST(Gzsl, ABonusOnAllSeenScoresOnlyShiftsGamma) {
       for (std::size_t i = 0; i < scores->size(); i += p.classes)
         for (const auto c : p.seen) (*scores)[i + static_cast<std::size_t>(c)] += 0.75f;
     const auto a = p.at(0.25), b = shifted.at(1);
-    EXPECT_EQ(a.u, b.u);
-    EXPECT_EQ(a.s, b.s);
-    EXPECT_EQ(a.ausuc, b.ausuc);
+    EXPECT_EQ((std::array{a.u, a.s, a.ausuc}), (std::array{b.u, b.s, b.ausuc}));
     ASSERT_EQ(a.curve.size(), b.curve.size());
     for (std::size_t k = 1; k < a.curve.size(); ++k) EXPECT_EQ(a.curve[k].gamma + 0.75, b.curve[k].gamma);
     if (a.ausuc > 0) {
@@ -456,9 +446,7 @@ TEST(Gzsl, TheOrderOfSamplesChangesNothing) {
       std::copy_n(&p.seen_scores[order[i] * p.classes], p.classes, &mixed.seen_scores[i * p.classes]);
     }
     const auto a = p.at(0.5), b = mixed.at(0.5);
-    EXPECT_EQ(a.h, b.h);
-    EXPECT_EQ(a.ausuc, b.ausuc);
-    EXPECT_EQ(p.best(), mixed.best());
+    EXPECT_EQ((std::array{a.h, a.ausuc, p.best()}), (std::array{b.h, b.ausuc, mixed.best()}));
   });
 }
 
@@ -473,15 +461,11 @@ TEST(BestGamma, NoGammaOfADenseGridDoesBetter) {
   });
 }
 
-TEST(BestGamma, IsTheMiddleOfTheWidestBestInterval) {
+TEST(BestGamma, IsTheMiddleOfTheWidestBestIntervalAndStaysInsideOneOfNeighbouringNumbers) {
   Problem p = ladder();  // H is 66.7 on [1, 2) and on [3, 4)
   EXPECT_DOUBLE_EQ(p.best(), 1.5);
   p.seen_scores[7] = 10;  // the second now reaches to 5
   EXPECT_DOUBLE_EQ(p.best(), 4);
-}
-
-TEST(BestGamma, StaysInsideAnIntervalOfNeighbouringNumbers) {
-  Problem p = ladder();
   p.unseen_scores = {-0x1p-52f, -9, 1, -9};  // changes side at 1 + 2^-52,
   p.unseen_labels = {0};
   p.seen_scores = {-0x1p-51f, -9, 1, -9};  // and this one at the next number; their middle rounds to it
@@ -528,10 +512,9 @@ TEST(Counts, FiguresOfBlocksAreThoseOfTheWhole) {
     in_blocks(p.u(), 8, [&](std::size_t first, MatrixView<const float> some) { blocks.add(first, some); });
     expect_same(blocks.result(), accuracy_among(p.u(), p.unseen_labels, p.unseen));
     const GzslCount gzsl = p.count(8);
-    const double gamma = p.best();
-    EXPECT_EQ(gzsl.best_gamma(), gamma);
-    EXPECT_EQ(gzsl.at(gamma).h, p.at(gamma).h);
-    EXPECT_EQ(gzsl.at(gamma).ausuc, p.at(gamma).ausuc);
+    EXPECT_EQ(gzsl.best_gamma(), p.best());
+    const Gzsl found = gzsl.at(p.best()), whole = p.at(p.best());
+    EXPECT_EQ(std::pair(found.h, found.ausuc), std::pair(whole.h, whole.ausuc));
   });
 }
 
@@ -603,23 +586,17 @@ TEST(Interval, CoversTheTrueMeanInNineteenOfTwentyDraws) {
 TEST(Interval, EqualValuesHaveNoWidth) {
   for (const double value : {0.1, 61.7, -3.3}) {
     const auto i = confidence_interval(std::vector<double>(7, value));
-    EXPECT_EQ(i.mean, value);
-    EXPECT_EQ(i.sd, 0);
-    EXPECT_EQ(i.low, value);
-    EXPECT_EQ(i.high, value);
+    EXPECT_EQ((std::array{i.mean, i.sd, i.low, i.high}), (std::array{value, 0.0, value, value}));
   }
 }
 
-TEST(Interval, ALargeOffsetDoesNotHideTheSpread) {
-  const auto i = confidence_interval(std::vector<double>{1e9 + 1, 1e9 + 2, 1e9 + 3});
-  EXPECT_DOUBLE_EQ(i.mean, 1e9 + 2);
-  EXPECT_DOUBLE_EQ(i.sd, 1);
-}
-
-TEST(Interval, OneValueHasAMeanButNoInterval) {
-  const auto i = confidence_interval(std::vector<double>{5});
-  EXPECT_EQ(i.mean, 5);
-  EXPECT_TRUE(std::isnan(i.sd) && std::isnan(i.low) && std::isnan(i.high));
+TEST(Interval, ALargeOffsetDoesNotHideTheSpreadAndOneValueHasAMeanButNoInterval) {
+  const auto large = confidence_interval(std::vector<double>{1e9 + 1, 1e9 + 2, 1e9 + 3});
+  EXPECT_DOUBLE_EQ(large.mean, 1e9 + 2);
+  EXPECT_DOUBLE_EQ(large.sd, 1);
+  const auto one = confidence_interval(std::vector<double>{5});
+  EXPECT_EQ(one.mean, 5);
+  EXPECT_TRUE(std::isnan(one.sd) && std::isnan(one.low) && std::isnan(one.high));
 }
 
 TEST(Interval, RefusesNoValuesAndValuesThatAreNotFinite) {
@@ -666,8 +643,7 @@ TEST(Reliability, KnownCases) {
   const Reliability sure = reliability(std::vector<float>{1, 1}, Flags{1, 1});
   EXPECT_EQ(sure.ece, 0);
   EXPECT_EQ(sure.bins.size(), 15u);
-  EXPECT_EQ(sure.bins.back().samples, 2u);
-  EXPECT_EQ(sure.bins.front().samples, 0u);
+  EXPECT_EQ(std::pair(sure.bins.front().samples, sure.bins.back().samples), std::pair(std::size_t{0}, std::size_t{2}));
   EXPECT_NEAR(reliability(std::vector<float>{0.75f, 0.75f}, Flags{1, 0}).ece, 25, 1e-9);
 }
 

@@ -13,21 +13,22 @@ namespace parsnets {
 
 namespace {
 
+using Texts = std::vector<std::string>;
+
 class OwnRows : public testing::Test {
  protected:
   std::vector<CitedRow> read(const std::string& text, const std::string& name = "rows.csv") {
     write_text_file(dir_ / name, text);
     return read_own_rows(dir_ / name);
   }
-  void expect_refusal(const std::string& text, const std::vector<std::string>& words,
-                      const std::string& name = "rows.csv") {
+  void expect_refusal(const std::string& text, const Texts& words, const std::string& name = "rows.csv") {
     const std::string message = test::error_message([&] { read(text, name); });
     for (const auto& word : words) EXPECT_MENTIONS(message, word);
   }
   test::TempDir dir_;
 };
 
-TEST_F(OwnRows, CsvAndJsonGiveTheSameRows) {
+TEST_F(OwnRows, CsvAndJsonGiveTheSameRowsAndTheExampleOfTheDocumentationIsRead) {
   const auto csv = read(
       "Method,DATA,features,zsl,U,S,H,Source,split,semantics\n"
       "\"mine, v2\",cub, ViT-B ,71.25,60,40,,thesis,PS,attributes\n"
@@ -38,11 +39,9 @@ TEST_F(OwnRows, CsvAndJsonGiveTheSameRows) {
       "rows.json");
   for (const auto& rows : {csv, json}) {
     ASSERT_EQ(rows.size(), 2u);
-    EXPECT_EQ(rows[0].method, "mine, v2");
-    EXPECT_EQ(rows[0].features, "ViT-B");
-    EXPECT_EQ(rows[0].semantics, "attributes");
-    EXPECT_EQ(rows[0].split, "PS");
-    EXPECT_EQ(rows[0].source, "thesis");
+    const CitedRow& first = rows[0];
+    EXPECT_EQ((Texts{first.method, first.features, first.semantics, first.split, first.source}),
+              (Texts{"mine, v2", "ViT-B", "attributes", "PS", "thesis"}));
     EXPECT_EQ(rows[0].zsl, 71.25);
     EXPECT_DOUBLE_EQ(rows[0].h.value(), 48.0) << "computed: 2 * 60 * 40 / 100";
     EXPECT_EQ(rows[1].data, "birds");
@@ -50,6 +49,7 @@ TEST_F(OwnRows, CsvAndJsonGiveTheSameRows) {
     EXPECT_FALSE(rows[1].zsl || rows[1].u || rows[1].s);
     EXPECT_TRUE(rows[0].own && rows[1].own);
   }
+  EXPECT_EQ(read_own_rows(PARSNETS_SOURCE_DIR "/examples/own_rows.csv").size(), 3u);
 }
 
 TEST_F(OwnRows, AResultThatTwoRowsGiveIsAnError) {
@@ -103,10 +103,6 @@ TEST_F(OwnRows, ADataSetGetsTheRowsThatNameIt) {
   EXPECT_FALSE(rows.front().own);
   EXPECT_TRUE(rows.back().own);
   EXPECT_EQ(rows.back().method, "b");
-}
-
-TEST_F(OwnRows, TheExampleOfTheDocumentationIsRead) {
-  EXPECT_EQ(read_own_rows(PARSNETS_SOURCE_DIR "/examples/own_rows.csv").size(), 3u);
 }
 
 }  // namespace

@@ -48,14 +48,10 @@ TEST(BenchUncertainty, WithoutSeenTestSamplesThereAreBitsOfZslAlone) {
   EXPECT_EQ(found->zsl, std::vector<std::uint16_t>(correct.zsl.size(), 1));
 }
 
-TEST(BenchUncertainty, RunsWithoutBitsHaveNoOutcomes) {
+TEST(BenchUncertainty, RunsWithoutBitsHaveNoOutcomesAndBitsThatDoNotFitTheDataAreRefused) {
   const Dataset data = small_training_set();
   EXPECT_FALSE(outcomes_of_runs(Json::array(), data));
   EXPECT_FALSE(outcomes_of_runs(Json::array({{{"seed", 1}}}), data));
-}
-
-TEST(BenchUncertainty, BitsThatDoNotFitTheDataAreRefused) {
-  const Dataset data = small_training_set();
   const Json good{{"zsl", "1"}, {"unseen", ""}, {"seen", "8"}};
   EXPECT_NO_THROW(outcomes_of_bits(good, data));
   for (const char* key : {"zsl", "unseen", "seen"})

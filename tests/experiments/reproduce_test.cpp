@@ -108,14 +108,7 @@ TEST(Reproduce, AConvertedCopyUnderAnotherNameHasTheSameResults) {
   for (std::size_t row = 0; row < 2; ++row) EXPECT_DOUBLE_EQ(zsl(done, row, 0), zsl(done, row, 1));
 }
 
-TEST(Reproduce, ResultsOfOtherDataAreNotTakenOver) {
-  Root root;
-  root.run("ridge");
-  root.save("first", small_training_set(9));
-  expect_error([&] { root.run("ridge"); }, "methods.json");
-}
-
-TEST(Reproduce, DamagedResultsAreBadInputNamingTheFile) {
+TEST(Reproduce, DamagedResultsAndThoseOfOtherDataAreBadInputNamingTheFile) {
   Root root;
   root.run("ridge");
   const auto file = root.out / "first-features-attributes" / "methods.json";
@@ -128,6 +121,8 @@ TEST(Reproduce, DamagedResultsAreBadInputNamingTheFile) {
   }
   write_text_file(file, good);
   EXPECT_EQ(root.run("ridge").runs, 0u);
+  root.save("first", small_training_set(9));
+  expect_error([&] { root.run("ridge"); }, "methods.json");
 }
 
 TEST(Reproduce, ADataSetThatCannotBeReadIsSkippedAndTheOthersAreRun) {
@@ -175,17 +170,12 @@ TEST(Reproduce, TheSweepOfSmallDataIsLeftOutWithAReason) {
   EXPECT_NE(done.skipped[0].find("200 training samples"), std::string::npos) << done.skipped[0];
 }
 
-TEST(Reproduce, AMethodThatFailsIsANoteAndTheOthersAreRun) {
+TEST(Reproduce, AMethodThatFailsIsANoteAndPublicDataSetsThatAreNotThereAreNamedWithTheirFiles) {
   Root root;
   const Reproduction done = root.run("scln:networks=4:active=100,ridge");
   EXPECT_EQ(done.failed, 2u);
-  EXPECT_TRUE(done.tables.front().rows[1].cells[0].mean);
+  EXPECT_TRUE(done.tables.front().rows[1].cells[0].mean) << "the others are run";
   EXPECT_FALSE(done.tables.front().notes.empty());
-}
-
-TEST(Reproduce, PublicDataSetsThatAreNotThereAreNamedWithTheirFiles) {
-  Root root;
-  const Reproduction done = root.run("ridge");
   ASSERT_EQ(done.missing.size(), 6u);
   EXPECT_EQ(done.missing[1].data, "AWA2");
   ASSERT_EQ(done.missing[1].files.size(), 2u);

@@ -45,7 +45,7 @@ CitedRow own_row(const std::string& data, const std::string& semantics, double z
 
 }  // namespace
 
-TEST(StudyTables, Table1HasAColumnPerSetAndKeepsMeansAndSpreads) {
+TEST(StudyTables, Table1HasAColumnPerSetKeepsMeansAndSpreadsAndHasPublishedRowsInTheColumnsOfTheirSemantics) {
   const auto table = zsl_table({cub("att"), cub("sent")}, {});
   ASSERT_EQ(table.columns.size(), 2u);
   EXPECT_EQ(table.columns[1].group, "CUB sent");
@@ -53,10 +53,6 @@ TEST(StudyTables, Table1HasAColumnPerSetAndKeepsMeansAndSpreads) {
   EXPECT_DOUBLE_EQ(*table.rows[1].cells[0].mean, 60);
   EXPECT_DOUBLE_EQ(*table.rows[1].cells[0].sd, 0.25);
   EXPECT_NE(table.caption.find("over 2 seeds"), std::string::npos) << table.caption;
-}
-
-TEST(StudyTables, PublishedRowsStandInTheColumnsOfTheirSemantics) {
-  const auto table = zsl_table({cub("att"), cub("sent")}, {});
   const auto* ale = find(table, "ALE (ResNet-101 frozen)");
   ASSERT_NE(ale, nullptr);
   EXPECT_EQ(ale->source, RowSource::published);
@@ -75,16 +71,13 @@ TEST(StudyTables, OwnRowsStandBeforePublishedOnesAndBySemantics) {
   EXPECT_EQ(table.rows[2].heads[0], "mine");
 }
 
-TEST(StudyTables, ASetOfGeneratedFeaturesHasNoPublishedRows) {
+TEST(StudyTables, ASetOfGeneratedFeaturesHasNoPublishedRowsAndASpreadThatIsNoNumberIsNone) {
   auto set = cub("att");
   set.methods["proposed_split_of"] = set.methods["known_as"] = "";
-  EXPECT_EQ(zsl_table({set}, {}).rows.size(), 2u);
-}
-
-TEST(StudyTables, ASpreadThatIsNoNumberIsNoSpread) {
-  auto set = cub("att");
   set.methods["methods"][0]["summary"]["zsl"]["sd"] = std::nan("");
-  EXPECT_FALSE(zsl_table({set}, {}).rows[0].cells[0].sd);
+  const auto table = zsl_table({set}, {});
+  EXPECT_EQ(table.rows.size(), 2u);
+  EXPECT_FALSE(table.rows[0].cells[0].sd);
 }
 
 TEST(StudyTables, OwnRowsFollowTheirFeaturesWhereThereAreSeveral) {

@@ -104,24 +104,17 @@ TEST(Geometry, HubnessOfFewRowsMakesSense) {
   }
 }
 
-/// Classes on an arc, shuffled: neighbours on the arc are most alike.
-Matrix<float> arc(std::size_t n, std::vector<std::size_t>& place) {
-  place.resize(n);
+TEST(ClassOrder, FindsTheOrderOfClassesOnAnArc) {
+  constexpr std::size_t kClasses = 40;
+  std::vector<std::size_t> place(kClasses), found;
   std::iota(place.begin(), place.end(), std::size_t{0});
   Rng(3).shuffle(place);
-  Matrix<float> vectors(n, 2);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double angle = 2.5 * static_cast<double>(place[i]) / static_cast<double>(n);
+  Matrix<float> vectors(kClasses, 2);  // neighbours on the arc are most alike
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    const double angle = 2.5 * static_cast<double>(place[i]) / kClasses;
     vectors(i, 0) = static_cast<float>(std::cos(angle));
     vectors(i, 1) = static_cast<float>(std::sin(angle));
   }
-  return vectors;
-}
-
-TEST(ClassOrder, FindsTheOrderOfClassesOnAnArc) {
-  std::vector<std::size_t> place;
-  const Matrix<float> vectors = arc(40, place);
-  std::vector<std::size_t> found;
   for (const auto c : class_order(vectors.view())) found.push_back(place[c]);
   if (found.front() > found.back()) std::ranges::reverse(found);
   EXPECT_TRUE(std::ranges::is_sorted(found));

@@ -20,6 +20,13 @@ using namespace test;  // the plain formulas
 
 struct Tsne : testing::Test {
   ThreadPool pool{2};
+
+  void expect_repulsion(const Matrix<double>& y, double theta, double bound) {
+    Matrix<double> force(y.rows(), 2);
+    const double z = QuadTree(y.view()).repulsion(theta, pool, force.view()), wanted = plain_z(y);
+    EXPECT_LT(relative_error(force, plain_repulsion(y)), bound);
+    EXPECT_NEAR(z, wanted, bound * wanted);
+  }
 };
 using TsneAffinity = Tsne;
 using TsneGradient = Tsne;
@@ -270,7 +277,7 @@ TEST_F(Tsne, PerplexityBeyondTheRowsIsLowered) {
   EXPECT_TRUE(same_bits(tsne(x.view(), large, pool), tsne(x.view(), fitting, pool)));
 }
 
-TEST_F(Tsne, TakesEqualRows) {
+TEST_F(Tsne, TakesEqualRowsAndExtremeValues) {
   for (const std::size_t n : {1u, 2u, 3u, 10u, 500u}) {
     expect_map_of(tsne(Matrix<float>(n, 3, 0.1f).view(), {}, pool), n);
     expect_map_of(tsne(Matrix<float>(n, 90, -7.3f).view(), {}, pool), n);
@@ -279,6 +286,14 @@ TEST_F(Tsne, TakesEqualRows) {
   auto block = normal_matrix<float>(400, 60, 14);  // one row 200 times, more often than it has neighbours
   for (std::size_t i = 1; i < 200; ++i) std::ranges::copy(block.row(0), block.row(i).begin());
   expect_map_of(tsne(block.view(), {}, pool), 400);
+  auto x = normal_matrix<float>(50, 3, 15);
+  x(7, 1) = std::numeric_limits<float>::max();
+  x(8, 1) = std::numeric_limits<float>::lowest();
+  x(9, 2) = std::numeric_limits<float>::denorm_min();
+  expect_map_of(tsne(x.view(), {}, pool), 50);
+  Matrix<float> tiny(40, 2, 0.0f);
+  for (std::size_t i = 0; i < 40; ++i) tiny(i, 0) = std::numeric_limits<float>::denorm_min() * static_cast<float>(i);
+  expect_map_of(tsne(tiny.view(), {}, pool), 40);
 }
 
 TEST_F(Tsne, EqualRowsEndTogether) {
@@ -292,17 +307,6 @@ TEST_F(Tsne, EqualRowsEndTogether) {
     extent += std::hypot(y(i, 0), y(i, 1)) / 100;
   }
   EXPECT_LT(apart, 0.1 * extent);
-}
-
-TEST_F(Tsne, TakesExtremeValues) {
-  auto x = normal_matrix<float>(50, 3, 15);
-  x(7, 1) = std::numeric_limits<float>::max();
-  x(8, 1) = std::numeric_limits<float>::lowest();
-  x(9, 2) = std::numeric_limits<float>::denorm_min();
-  expect_map_of(tsne(x.view(), {}, pool), 50);
-  Matrix<float> tiny(40, 2, 0.0f);
-  for (std::size_t i = 0; i < 40; ++i) tiny(i, 0) = std::numeric_limits<float>::denorm_min() * static_cast<float>(i);
-  expect_map_of(tsne(tiny.view(), {}, pool), 40);
 }
 
 TEST_F(Tsne, RefusesValuesThatAreNotFinite) {
@@ -356,14 +360,6 @@ Matrix<double> clustered_points(std::size_t n) {
 
 }  // namespace
 
-TEST_F(TsneTree, IsExactWithoutAnAngle) {
-  const auto y = clustered_points(700);
-  Matrix<double> force(700, 2);
-  const double z = QuadTree(y.view()).repulsion(0, pool, force.view()), wanted = plain_z(y);
-  EXPECT_LT(relative_error(force, plain_repulsion(y)), 1e-12);
-  EXPECT_NEAR(z, wanted, 1e-12 * wanted);
-}
-
 TEST_F(TsneTree, IsNearWithAnAngleAndNearerWithASmallerOne) {
   const auto y = clustered_points(3000);
   const auto wanted = plain_repulsion(y);
@@ -381,7 +377,8 @@ TEST_F(TsneTree, IsNearWithAnAngleAndNearerWithASmallerOne) {
   }
 }
 
-TEST_F(TsneTree, TakesCoincidentAndAlmostCoincidentPoints) {
+TEST_F(TsneTree, IsExactWithoutAnAngleAndTakesCoincidentAndAlmostCoincidentPoints) {
+  expect_repulsion(clustered_points(700), 0, 1e-12);
   Matrix<double> y(400, 2, 0.0);
   for (std::size_t i = 0; i < 100; ++i) y(i, 0) = y(i, 1) = 3;
   const double below = std::nextafter(-1.0, 0.0), above = std::nextafter(below, 0.0);  // their middle rounds to above
@@ -390,12 +387,8 @@ TEST_F(TsneTree, TakesCoincidentAndAlmostCoincidentPoints) {
     y(i, 1) = 1;
   }
   for (std::size_t i = 200; i < 400; ++i) y(i, 0) = std::ldexp(1.0, -static_cast<int>(5 * (i - 200)));  // to denormals
-  for (const double theta : {0.0, 0.5}) {
-    Matrix<double> force(400, 2);
-    const double z = QuadTree(y.view()).repulsion(theta, pool, force.view()), wanted = plain_z(y);
-    EXPECT_LT(relative_error(force, plain_repulsion(y)), theta == 0 ? 1e-12 : 0.02);
-    EXPECT_NEAR(z, wanted, (theta == 0 ? 1e-12 : 0.02) * wanted);
-  }
+  expect_repulsion(y, 0, 1e-12);
+  expect_repulsion(y, 0.5, 0.02);
 }
 
 }  // namespace parsnets

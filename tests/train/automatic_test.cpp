@@ -10,10 +10,11 @@
 namespace parsnets {
 namespace {
 
-using Automatic = test::SmallTraining;
+struct Automatic : test::SmallTraining {
+  const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
+};
 
 TEST_F(Automatic, ItsChoiceDoesNotFallBehindAnyOfItsTrace) {
-  const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
   const TrainRecord record = train(data, options, pool).record;
   const auto& trace = record.selection;
   ASSERT_GT(trace.size(), 80u);
@@ -24,9 +25,9 @@ TEST_F(Automatic, ItsChoiceDoesNotFallBehindAnyOfItsTrace) {
 }
 
 TEST_F(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
-  TrainOptions options = test::options_with("parsnets", "search=auto;feature-scaling=l2");
-  options.search.time_budget = std::numeric_limits<double>::min();  // used up as soon as any time has passed
-  const Model model = train(data, options, pool);
+  TrainOptions limited = test::options_with("parsnets", "search=auto;feature-scaling=l2");
+  limited.search.time_budget = std::numeric_limits<double>::min();  // used up as soon as any time has passed
+  const Model model = train(data, limited, pool);
   const auto chosen = nlohmann::json::parse(model.options);
   EXPECT_EQ(chosen["feature-scaling"], "l2");
   EXPECT_EQ(model.record.selection.size(), 1u) << "one path is always looked at";
@@ -36,7 +37,6 @@ TEST_F(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
 TEST_F(Automatic, IsTheSameForOneAndTwoThreads) {
   data = test::small_training_set(9);
   ThreadPool one(1), two(2);
-  const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
   const Model a = train(data, options, one), b = train(data, options, two);
   EXPECT_TRUE(a.record == b.record);
   EXPECT_TRUE(test::same_bytes(a.options, b.options));
@@ -45,7 +45,6 @@ TEST_F(Automatic, IsTheSameForOneAndTwoThreads) {
 
 TEST_F(Automatic, AVerySmallDataSetIsSearchedToo) {
   data = synthesize({.classes = 8, .attributes = 6, .samples = 80, .dimensions = 10});
-  const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
   EXPECT_NO_THROW(evaluate(train(data, options, pool), data, pool));
 }
 

@@ -68,9 +68,7 @@ TEST(ChooseField, TheNumberOfThreadsDoesNotMatter) {
 
 TEST(ChooseField, ASingleClassSaysNothing) {
   FieldFold fold = drawn_fold(1);
-  Matrix<float> first(1, fold.held.cols());
-  std::ranges::copy(fold.held.row(0), first.data());
-  fold.held = std::move(first);
+  fold.held = Matrix<float>::copy_of({fold.held.row(0).data(), 1, fold.held.cols()});
   EXPECT_FALSE(chosen(std::move(fold)));
 }
 

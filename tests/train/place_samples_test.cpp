@@ -11,13 +11,9 @@
 namespace parsnets {
 namespace {
 
-/// Many samples of few values: what decides is their number.
-Dataset many_samples() {
-  return synthesize({.classes = 10, .attributes = 8, .samples = 40000, .dimensions = 64, .hidden = 8});
-}
-
-TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThem) {
-  const Dataset data = many_samples();
+TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThemUnlessAllAreNeeded) {
+  // Many samples of few values: what decides is their number.
+  const Dataset data = synthesize({.classes = 10, .attributes = 8, .samples = 40000, .dimensions = 64, .hidden = 8});
   TrainOptions options = resolve_options(test::options_with("parsnets", "networks=0"), data);
   EXPECT_TRUE(place_samples(options, data, nullptr).kept);
   options.run.memory_limit = held_memory() + (std::uint64_t{4} << 30);
@@ -28,13 +24,9 @@ TEST(PlaceSamples, SamplesAreStreamedWhenTheLimitIsTooLowForThem) {
   EXPECT_GE(place.block_rows, 256u);
   options.run.memory_limit = 1 << 20;
   EXPECT_THROW(place_samples(options, data, nullptr), Error);
-}
-
-TEST(PlaceSamples, WhatNeedsAllSamplesIsNotStreamed) {
-  const Dataset data = many_samples();
-  TrainOptions options = resolve_options(test::options_with("paper"), data);
+  options = resolve_options(test::options_with("paper"), data);
   options.run.memory_limit = held_memory() + (std::uint64_t{14} << 20);
-  EXPECT_TRUE(place_samples(options, data, nullptr).kept);
+  EXPECT_TRUE(place_samples(options, data, nullptr).kept) << "the paper's method needs all samples";
 }
 
 }  // namespace

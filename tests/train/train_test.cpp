@@ -81,14 +81,16 @@ TEST_F(Train, ImpossibleOptionsAreReportedTogether) {
     test::expect_error([&] { train(data, options, pool); }, part, ErrorCode::usage);
 }
 
-TEST_F(Train, GammaComesFromValidationAndImprovesTheHarmonicMean) {
-  const Model calibrated = train(data, test::small_options("ridge"), pool),
-              plain = train(data, test::small_options("ridge", "calibrate=false"), pool);
+TEST_F(Train, GammaComesFromValidationAndImprovesTheHarmonicMeanWhichNeedsAllClasses) {
+  Model calibrated = train(data, test::small_options("ridge"), pool),
+        plain = train(data, test::small_options("ridge", "calibrate=false"), pool);
   EXPECT_EQ(plain.gamma, 0);
   EXPECT_NE(calibrated.gamma, 0);
   EXPECT_GT(evaluate(calibrated, data, pool).gzsl.h, evaluate(plain, data, pool).gzsl.h);
   EXPECT_EQ(calibrated.record.validation.gamma_from, "validation classes");
   EXPECT_EQ(plain.record.validation.gamma_from, "none");
+  calibrated.remove_class(data.class_names[static_cast<std::size_t>(data.unseen_classes()[0])]);
+  EXPECT_THROW(evaluate(calibrated, data, pool), Error) << "a class that the model does not have";
 }
 
 TEST_F(Train, AnInterruptedRunGoesOnToTheSameBytes) {
@@ -165,12 +167,6 @@ TEST_F(Train, APathOfRefinementStepsIsWhatSeparateRunsGive) {
   }
 }
 
-TEST_F(Train, EvaluatingClassesTheModelDoesNotHaveIsRefused) {
-  Model model = train(data, test::small_options("ridge"), pool);
-  model.remove_class(data.class_names[static_cast<std::size_t>(data.unseen_classes()[0])]);
-  EXPECT_THROW(evaluate(model, data, pool), Error);
-}
-
 TEST_F(Train, ThePapersSparsityFollowsTheDataSetNotTheNameOfItsFolder) {
   data.features = Matrix<float>(data.samples(), 400);  // as many as the preset encodes
   const auto open = [&](const char* folder, const char* known_as) {
@@ -243,12 +239,10 @@ TEST_F(Train, ARecordWarnsOfClassesThatCannotBeToldApartAndOfASingleValidationCl
 }
 
 TEST_F(Train, OneMoreFoldIsSingular) {
-  const auto classes_from = [&](int folds) {
-    const auto options = test::small_options("ridge", "folds=" + std::to_string(folds));
-    return train(data, options, pool).record.validation.classes_from;
-  };
-  EXPECT_TRUE(classes_from(2).ends_with("; 1 more fold drawn from the seen classes")) << classes_from(2);
-  EXPECT_TRUE(classes_from(3).ends_with("; 2 more folds drawn from the seen classes")) << classes_from(3);
+  for (const auto& [folds, more] : {std::pair("folds=2", "; 1 more fold"), std::pair("folds=3", "; 2 more folds")}) {
+    const auto from = train(data, test::small_options("ridge", folds), pool).record.validation.classes_from;
+    EXPECT_TRUE(from.ends_with(std::string(more) + " drawn from the seen classes")) << from;
+  }
 }
 
 TEST_F(Train, DrawnFoldsSuitTheNumberOfClasses) {

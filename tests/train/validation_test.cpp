@@ -37,12 +37,9 @@ TEST(Validation, FoldsNeverTouchATestSampleAndKeepClassesApart) {
     }
     EXPECT_EQ(held.size(), folds.size()) << "folds hold out different classes";
   }
-}
-
-TEST(Validation, WithoutValidationClassesThereIsNoFold) {
-  Dataset data = test::small_training_set();
+  data = test::small_training_set();
   data.split.val.clear();
-  EXPECT_TRUE(validation_folds(data, 3, 1).empty());
+  EXPECT_TRUE(validation_folds(data, 3, 1).empty()) << "without validation classes";
 }
 
 }  // namespace parsnets
