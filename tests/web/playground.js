@@ -150,25 +150,56 @@ async function downloaded(page, button) {
   return download;
 }
 
-// Opens the editor with a new class that is described as another one.
-async function newClass(page, name, like) {
-  await page.getByRole("button", { name: "New class" }).click();
+// Presses buttons, one after the other.
+async function press(page, ...names) {
+  for (const name of names) await page.getByRole("button", { name }).click();
+}
+
+// Also waits for the predictions that follow.
+async function clickAndSettle(locator) {
+  await locator.click();
+  await settled(locator.page());
+}
+
+const pressAndSettle = (page, name) => clickAndSettle(page.getByRole("button", { name }));
+
+async function enter(page, text) {
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+}
+
+async function reload(page) {
+  await page.reload();
+  await page.waitForSelector(".bars li");
+  await settled(page);
+}
+
+// The words of the problem that the page tells, or is about to.
+async function problemOf(page) {
+  await page.waitForSelector("#problem:not([hidden])");
+  return page.locator("#problem p").textContent();
+}
+
+// Opens the editor with a new class, described as another one if that is named.
+async function newClass(page, name, like = null) {
+  await press(page, "New class");
   await page.getByRole("textbox", { name: "Name" }).fill(name);
-  await page.getByLabel("Like").selectOption(like);
+  if (like) await page.getByLabel("Like").selectOption(like);
 }
 
 async function addClass(page, name, like) {
   await newClass(page, name, like);
-  await page.getByRole("button", { name: "Done" }).click();
+  await press(page, "Done");
 }
 
 const slider = (page, name) => page.getByRole("slider", { name, exact: true });
 
 async function redescribe(page, name, base, values) {
-  await page.getByRole("button", { name: `Redescribe ${name}` }).click();
+  await press(page, `Redescribe ${name}`);
   await page.getByLabel("Like").selectOption(base);
   for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
   await settled(page);
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, newClass, addClass, slider, redescribe };
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, press,
+  clickAndSettle, pressAndSettle, enter, reload, problemOf, newClass, addClass, slider, redescribe };

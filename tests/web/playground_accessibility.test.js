@@ -5,7 +5,7 @@ const assert = require("node:assert/strict");
 const { describe, test } = require("node:test");
 const { withPage, redescribe } = require("./playground_demo.js");
 const { SCREENS, assertFitsAndIsAccessible } = require("./pages.js");
-const { limit, settled } = require("./playground.js");
+const { limit, settled, press } = require("./playground.js");
 
 describe("forced colours", () => {
   test("leave bars, the chosen tab and numbers to see", limit, () => withPage(async (page) => {
@@ -37,8 +37,7 @@ describe("accessibility", () => {
       await check("at first");
       await page.getByLabel(/^Answer "unknown" when unsure/).check();
       await page.getByRole("tab", { name: "Attributes in the picture" }).click();
-      await page.getByRole("button", { name: "Hide cat" }).click();
-      await page.getByRole("button", { name: "Export" }).click();
+      await press(page, "Hide cat", "Export");
       await page.waitForSelector(".exported pre");
       await check("unknown, hidden, exported");
       await redescribe(page, "deer", "horse", { wild: 100 });
@@ -48,7 +47,7 @@ describe("accessibility", () => {
         await page.getByRole("textbox", { name: "Name" }).fill(name);
         await page.getByLabel("Like").selectOption("deer");
         await check("editor, long name");
-        await page.getByRole("button", { name: "Done" }).click();
+        await press(page, "Done");
         await page.locator(".tile.own").first().click();
         await page.getByRole("tab").first().click();
         await check("long name");
@@ -59,7 +58,7 @@ describe("accessibility", () => {
 
   test("fits a laptop's screen, and the switch changes the theme", limit, () => withPage(async (page) => {
     assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= window.innerHeight));
-    await page.getByRole("button", { name: "Dark theme" }).click();
+    await press(page, "Dark theme");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     assert.equal(await page.getByRole("button", { name: "Light theme" }).getAttribute("aria-pressed"), null);
     await page.reload();

@@ -6,7 +6,8 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { violations } = require("./pages.js");
-const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold } = require("./playground.js");
+const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold, press, pressAndSettle,
+  clickAndSettle, enter, reload, problemOf, newClass } = require("./playground.js");
 
 const failures = /Failed to load resource/;
 const args = ["--model", trainedModel(), "--data", DEMO];
@@ -18,7 +19,7 @@ const busy = (page, id) => page.evaluate((name) => document.getElementById(name)
 describe("a slow server", () => {
   test("leaves what is out of date marked, in sight and for screen readers", limit, () => withPage(async (page) => {
     const release = await hold(page, "**/v1/predict");
-    await page.getByRole("button", { name: "Hide ship" }).click();
+    await press(page, "Hide ship");
     for (const id of ["grid", "result-body", "class-rows"]) {
       assert.equal(await busy(page, id), "true", id);
       await until(page, (name) => {
@@ -66,10 +67,9 @@ describe("a server that hangs", () => {
     const own = await serve([...args, "--port", "0"]);
     await withPage(async (page) => {
       own.pause();
-      await page.getByRole("button", { name: "Hide ship" }).click();
+      await press(page, "Hide ship");
       await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
-      await page.waitForSelector("#problem:not([hidden])");
-      assert.match(await page.locator("#problem p").textContent(), /^The server does not answer\. The page resumes when it is back\.$/);
+      assert.match(await problemOf(page), /^The server does not answer\. The page resumes when it is back\.$/);
       assert.equal(await page.locator("#waiting").textContent(), "");
       assert.equal(await busy(page, "grid"), "true");
       own.resume();
@@ -87,14 +87,12 @@ describe("a server that stops", () => {
     const first = await serve([...args, "--port", "0"]);
     await withPage(async (page) => {
       await first.stop();
-      await page.getByRole("button", { name: "Hide ship" }).click();
-      await page.waitForSelector("#problem:not([hidden])");
-      assert.match(await page.locator("#problem").textContent(), /The server does not answer\. The page resumes when it is back\./);
+      await press(page, "Hide ship");
+      assert.match(await problemOf(page), /The server does not answer\. The page resumes when it is back\./);
       // Nothing is said of classes that nobody has predicted.
-      await page.getByRole("button", { name: "New class" }).click();
-      await page.getByRole("textbox", { name: "Name" }).fill("pony");
+      await newClass(page, "pony");
       assert.equal(await page.locator("#effect").textContent(), "");
-      await page.getByRole("button", { name: "Done" }).click();
+      await press(page, "Done");
       assert.doesNotMatch(await page.locator("main").innerText(), /take|correctly/);
       const second = await serve([...args, "--port", new URL(first.url).port]);
       await page.waitForSelector("#problem", { state: "hidden" });
@@ -128,21 +126,19 @@ describe("a server that stops", () => {
 });
 
 describe("what the server refuses", () => {
-  test("is said in its words", limit, () => withPage(async (page) => {
-    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error: { code: "bad_request", message: "bank.add: wrong", expected: "another" } } }));
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.equal(await page.locator("#problem p").textContent(), "bank.add: wrong (expected another).");
-    assert.equal(await busy(page, "grid"), "true");
-  }, { expected: failures }));
-
-  test("is said with its place once", limit, () => withPage(async (page) => {
-    const error = { code: "bad_request", message: "bank.remove[9]: expected one class, found none", field: "bank.remove[9]", expected: "one class", found: "none" };
-    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error } }));
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.equal(await page.locator("#problem p").textContent(), "bank.remove[9]: expected one class, found none.");
-  }, { expected: failures }));
+  const place = { field: "bank.remove[9]", expected: "one class", found: "none" };
+  for (const [title, error, said] of [
+    ["is said in its words", { message: "bank.add: wrong", expected: "another" }, "bank.add: wrong (expected another)."],
+    ["is said with its place once", { message: "bank.remove[9]: expected one class, found none", ...place },
+      "bank.remove[9]: expected one class, found none."]]) {
+    test(title, limit, () => withPage(async (page) => {
+      const json = { error: { code: "bad_request", ...error } };
+      await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json }));
+      await press(page, "Hide ship");
+      assert.equal(await problemOf(page), said);
+      assert.equal(await busy(page, "grid"), "true");
+    }, { expected: failures }));
+  }
 
   test("is not sent: a bank without a class of the model", limit, () => withPage(async (page) => {
     await page.evaluate(() => {
@@ -150,14 +146,12 @@ describe("what the server refuses", () => {
       const hidden = Page.bank.classes.map((one) => one.name).filter((one) => !["deer", "ship"].includes(one));
       sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden, next: 3 }));
     });
-    await page.reload();
-    await page.waitForSelector(".bars li");
-    await page.getByRole("button", { name: "Hide ship" }).click();
+    await reload(page);
+    await press(page, "Hide ship");
     for (const button of ["Hide deer", "Redescribe deer"]) assert.equal(await page.getByRole("button", { name: button }).isDisabled(), true, button);
     await settled(page);
     // Nor is an explanation asked for where one class is left.
-    await page.getByRole("button", { name: "Delete foal" }).click();
-    await page.getByRole("button", { name: "Delete pony" }).click();
+    await press(page, "Delete foal", "Delete pony");
     await settled(page);
     assert.match(await page.locator(".verdict-name").textContent(), /^deer 100 %$/);
     assert.equal(await page.locator("#problem").isVisible(), false);
@@ -170,7 +164,7 @@ describe("what the server refuses", () => {
     page.on("response", (response) => {
       if (!response.ok()) refused.push(response.status());
     });
-    await page.getByRole("button", { name: "New class" }).click();
+    await press(page, "New class");
     await page.getByLabel("Like").selectOption("horse");
     await name(page).fill("字".repeat(67));  // 201 bytes
     assert.equal(await page.locator("#name-problem").textContent(), "The name is too long: it has more than 200 bytes.");
@@ -190,17 +184,12 @@ describe("what the server refuses", () => {
       const own = Array.from({ length: number }, (_, i) => ({ id: i + 1, name: `class ${i}`, base: "horse", changes: {} }));
       sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden: [], next: own.length + 1 }));
     }, most);
-    await page.reload();
-    await page.waitForSelector(".bars li");
-    await settled(page);
-    await page.getByRole("button", { name: "New class" }).click();
-    await name(page).fill("one more");
+    await reload(page);
+    await newClass(page, "one more");
     assert.equal(await page.locator("#name-problem").textContent(), `The server takes at most ${most} classes of yours. Delete another one to use this one.`);
-    await page.getByRole("button", { name: "Done" }).click();
-    await settled(page);
+    await pressAndSettle(page, "Done");
     assert.equal(await page.locator("#problem").isVisible(), false);
-    await page.getByRole("button", { name: "Delete class 0", exact: true }).click();
-    await settled(page);
+    await clickAndSettle(page.getByRole("button", { name: "Delete class 0", exact: true }));
     assert.match(await page.locator(".class-rows .own").last().textContent(), /one more yours.*It takes /);
   }));
 });
@@ -229,11 +218,9 @@ describe("a token", () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), "token");
     assert.equal(await page.locator("#token").getAttribute("type"), "password");
     assert.deepEqual(await violations(page), []);
-    await page.keyboard.type("a wrong one");
-    await page.keyboard.press("Enter");
+    await enter(page, "a wrong one");
     await until(page, () => document.getElementById("token-problem").textContent.startsWith("The server does not accept this token."));
-    await page.keyboard.type(token);
-    await page.keyboard.press("Enter");
+    await enter(page, token);
     await loaded(page);
     await page.reload();  // it lasts as long as the tab
     await loaded(page);
@@ -267,12 +254,10 @@ describe("a token", () => {
   test("that no header can carry is wrong, not a server that is away", limit, () => withPage(async (page) => {
     assert.match(await page.locator("#token-problem").textContent(), /^The server does not accept this token\./);
     assert.equal(await page.locator("#problem").isVisible(), false);
-    await page.keyboard.type("also wrong…");
-    await page.keyboard.press("Enter");
+    await enter(page, "also wrong…");
     await until(page, () => document.getElementById("token").value === "");
     assert.equal(await page.locator("#token-form").isVisible(), true);
-    await page.keyboard.type(token);
-    await page.keyboard.press("Enter");
+    await enter(page, token);
     await loaded(page);
   }, { ...asked, url: `${plain}#token=${encodeURIComponent(`${token}…`)}` }));
 
