@@ -14,10 +14,7 @@ describe("several data sets", () => {
     browser = await launch();
     view = await open(browser, sample);
   });
-  after(async () => {
-    await view.context.close();
-    await browser.close();
-  });
+  after(() => browser.close());
 
   test("the overview has every figure, and the best of each column in bold", async () => {
     const { rows } = sample.report.overview;

@@ -91,10 +91,13 @@ function open(browser, sample, options = {}) {
     expected: /^console: Canvas2D: Multiple readback/, viewport: { width: 1400, height: 900 }, ...options });
 }
 
-// Waits until `check` holds in the page, asking after every frame; unlike waitForFunction it needs no eval, which the
-// page's policy forbids.
-async function until(page, check, argument) {
-  while (!await page.evaluate(check, argument)) await page.evaluate(() => new Promise(requestAnimationFrame));
+// Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
+async function until(page, check, argument, patience = Infinity) {
+  const end = Date.now() + patience;
+  while (!await page.evaluate(check, argument)) {
+    if (Date.now() > end) throw new Error(`waited in vain for ${check}`);
+    await page.waitForTimeout(20);
+  }
 }
 
 // What axe, which knows rules of accessibility, has against the page.

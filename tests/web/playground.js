@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { after, before } = require("node:test");
-const { launch, openWatched } = require("./pages.js");
+const pages = require("./pages.js");
 
 const ROOT = path.join(__dirname, "..", "..");
 const TOOL = process.env.PARSNETS || path.join(ROOT, "build", "parsnets");
@@ -74,7 +74,7 @@ function serve(args) {
 
 // `expected` is for answers that are not a success: the browser itself logs each.
 function openPlayground(browser, url, options = {}) {
-  return openWatched(browser, url, { isOwn: (one) => one.startsWith(new URL("/", url).href), ready: ".bars li", patience: PATIENCE,
+  return pages.openWatched(browser, url, { isOwn: (one) => one.startsWith(new URL("/", url).href), ready: ".bars li", patience: PATIENCE,
     viewport: { width: 1366, height: 768 }, ...options });
 }
 
@@ -85,7 +85,7 @@ function startedServer(prepare) {
   before(async () => {
     started.args = prepare();
     started.server = await serve([...started.args, "--port", "0"]);
-    started.browser = await launch();
+    started.browser = await pages.launch();
   }, { timeout: 10 * PATIENCE });
   after(async () => {
     await started.browser.close();
@@ -104,14 +104,9 @@ function startedServer(prepare) {
   return started;
 }
 
-// Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
-async function until(page, check, argument) {
-  const end = Date.now() + PATIENCE;
-  while (!await page.evaluate(check, argument)) {
-    if (Date.now() > end) throw new Error(`waited in vain for ${check}`);
-    await page.waitForTimeout(20);
-  }
-}
+const until = (page, check, argument) => pages.until(page, check, argument, PATIENCE);
+const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")]
+  .some((one) => new RegExp(source).test(one.textContent)), pattern.source);
 
 // Waits until no prediction is under way or due, so that what is shown is that of the bank as it is.
 async function settled(page) {
@@ -201,5 +196,5 @@ async function redescribe(page, name, base, values) {
   await settled(page);
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, press,
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, announced, hold, withModel, downloaded, press,
   clickAndSettle, pressAndSettle, enter, reload, problemOf, newClass, addClass, slider, redescribe };

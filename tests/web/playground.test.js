@@ -90,17 +90,6 @@ describe("a class the model was never trained on", () => {
     assert.equal(await page.locator(".sliders").innerText(), "No attributes match.");
   }));
 
-  test("names that are taken, or missing, are said and not sent", limit, () => withPage(async (page) => {
-    await press(page, "New class");
-    for (const [name, said] of [["", /^Give the class a name\.$/], ["horse", /has a class horse/],
-      ["unknown", /^"unknown" is the answer for pictures of no known class\. Choose another name\.$/], ["pony", /^$/]]) {
-      if (name) await page.getByRole("textbox", { name: "Name" }).fill(name);
-      assert.match(await page.locator("#name-problem").textContent(), said);
-    }
-    await settled(page);
-    assert.equal(await page.locator("#problem").isVisible(), false);
-  }));
-
   test("a hidden class takes no picture, and comes back", limit, () => withPage(async (page) => {
     const before = await score(page, "ship");
     assert.ok(before.right > 12);

@@ -6,14 +6,13 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { violations } = require("./pages.js");
-const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold, press, pressAndSettle,
+const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, announced, hold, press, pressAndSettle,
   clickAndSettle, enter, reload, problemOf, newClass } = require("./playground.js");
 
 const failures = /Failed to load resource/;
 const args = ["--model", trainedModel(), "--data", DEMO];
 const { withPage } = startedServer(() => args);
 
-const announced = (page, text) => until(page, (wanted) => [...document.querySelectorAll("#announcer p")].some((one) => one.textContent === wanted), text);
 const busy = (page, id) => page.evaluate((name) => document.getElementById(name).getAttribute("aria-busy"), id);
 
 describe("a slow server", () => {
@@ -96,7 +95,7 @@ describe("a server that stops", () => {
       assert.doesNotMatch(await page.locator("main").innerText(), /take|correctly/);
       const second = await serve([...args, "--port", new URL(first.url).port]);
       await page.waitForSelector("#problem", { state: "hidden" });
-      await announced(page, "The server is back.");
+      await announced(page, /^The server is back\.$/);
       await settled(page);
       await until(page, () => !document.querySelector('.tile[aria-label$=": ship"]'));
       await second.stop();
@@ -157,21 +156,21 @@ describe("what the server refuses", () => {
     assert.equal(await page.locator("#problem").isVisible(), false);
   }));
 
-  const name = (page) => page.getByRole("textbox", { name: "Name" });
-
-  test("is not sent: names that are too long or have control characters", limit, () => withPage(async (page) => {
+  test("is not sent: names that are missing, taken, too long or have control characters", limit, () => withPage(async (page) => {
     const refused = [];
     page.on("response", (response) => {
       if (!response.ok()) refused.push(response.status());
     });
     await press(page, "New class");
+    assert.equal(await page.locator("#name-problem").textContent(), "Give the class a name.");
     await page.getByLabel("Like").selectOption("horse");
-    await name(page).fill("字".repeat(67));  // 201 bytes
-    assert.equal(await page.locator("#name-problem").textContent(), "The name is too long: it has more than 200 bytes.");
-    await name(page).fill("tab\there");
-    assert.match(await page.locator("#name-problem").textContent(), /cannot be shown/);
-    await name(page).fill("字".repeat(66));
-    assert.equal(await page.locator("#name-problem").textContent(), "");
+    for (const [name, said] of [["horse", /has a class horse/],
+      ["unknown", /^"unknown" is the answer for pictures of no known class\. Choose another name\.$/],
+      ["字".repeat(67), /^The name is too long: it has more than 200 bytes\.$/], ["tab\there", /cannot be shown/],
+      ["字".repeat(66), /^$/]]) {
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      assert.match(await page.locator("#name-problem").textContent(), said);
+    }
     await settled(page);
     await page.waitForSelector("#effect:not(:empty)");
     assert.deepEqual(refused, []);

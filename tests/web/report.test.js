@@ -41,19 +41,15 @@ for (const [name, sample] of samples) {
   describe(`report ${name}`, () => {
     const run = sample.report.runs[0];
     let browser;
-    let context;
     let page;
     let problems;
 
     before(async () => {
       browser = await launch();
-      ({ context, page, problems } = await open(browser, sample));
+      ({ page, problems } = await open(browser, sample));
     });
 
-    after(async () => {
-      await context.close();
-      await browser.close();
-    });
+    after(() => browser.close());
 
     test("headline figures equal the data", async () => {
       for (const key of ["zsl", "u", "s", "h"]) {
