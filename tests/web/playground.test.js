@@ -242,8 +242,7 @@ describe("what an answer is worth", () => {
     await pressAndSettle(page, "Undo");
     assert.equal(await note.count(), 0);
     // The choice keeps the focus.
-    await page.locator("#coverage").focus();
-    await page.keyboard.press("ArrowDown");
+    await page.locator("#coverage").press("ArrowDown");
     await settled(page);
     assert.equal(await page.evaluate(() => document.activeElement.id), "coverage");
     assert.equal(await page.locator("#coverage").inputValue(), "0.95");
@@ -279,35 +278,33 @@ describe("what an answer is worth", () => {
   }));
 });
 
-describe("a model", () => {
-  // Everything on the page that depends on calibration or pictures is left out.
-  test("without calibration, and samples without pictures", limit, async () => {
-    const data = path.join(folder, "bare");
-    fs.mkdirSync(data);
-    for (const file of ["features.npy", "labels.npy", "attributes.csv", "split.json"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
-    const model = path.join(folder, "uncalibrated.safetensors");
-    parsnets("train", "--data", data, "--out", model, "--quiet");
-    const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
-    await withPage(async (page) => {
-      assert.doesNotMatch(await page.locator("main").innerText(), /null|undefined|NaN|Prediction set|when unsure/);
-      assert.match(await page.locator(".tile").first().textContent(), /sample \d+/);
-    }, { url: bare.url });
-    await bare.stop();
-    // Nor does it need samples.
-    const empty = await serve(["--model", model, "--port", "0"]);
-    await withPage(async (page) => {
-      assert.match(await page.locator("#result-body").textContent(), /no pictures/);
-      // Without pictures, nothing is said of the pictures that a class takes.
-      await newClass(page, "pony");
-      await settled(page);
-      assert.equal(await page.locator("#effect").textContent(), "");
-      await press(page, "Done");
-      assert.doesNotMatch(await page.locator("main").innerText(), /take|match/);
-      await press(page, "Hide ship");
-      assert.match(await page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
-    }, { url: empty.url, ready: ".class-rows li" });
-    await empty.stop();
-  });
+// Everything on the page that depends on calibration or pictures is left out.
+test("a model without calibration, and samples without pictures", limit, async () => {
+  const data = path.join(folder, "bare");
+  fs.mkdirSync(data);
+  for (const file of ["features.npy", "labels.npy", "attributes.csv", "split.json"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
+  const model = path.join(folder, "uncalibrated.safetensors");
+  parsnets("train", "--data", data, "--out", model, "--quiet");
+  const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
+  await withPage(async (page) => {
+    assert.doesNotMatch(await page.locator("main").innerText(), /null|undefined|NaN|Prediction set|when unsure/);
+    assert.match(await page.locator(".tile").first().textContent(), /sample \d+/);
+  }, { url: bare.url });
+  await bare.stop();
+  // Nor does it need samples.
+  const empty = await serve(["--model", model, "--port", "0"]);
+  await withPage(async (page) => {
+    assert.match(await page.locator("#result-body").textContent(), /no pictures/);
+    // Without pictures, nothing is said of the pictures that a class takes.
+    await newClass(page, "pony");
+    await settled(page);
+    assert.equal(await page.locator("#effect").textContent(), "");
+    await press(page, "Done");
+    assert.doesNotMatch(await page.locator("main").innerText(), /take|match/);
+    await press(page, "Hide ship");
+    assert.match(await page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
+  }, { url: empty.url, ready: ".class-rows li" });
+  await empty.stop();
 });
 
 // The sample number in the data set of the selected picture.

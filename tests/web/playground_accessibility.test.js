@@ -7,24 +7,22 @@ const { withPage, redescribe } = require("./playground_demo.js");
 const { SCREENS, assertFitsAndIsAccessible } = require("./pages.js");
 const { limit, settled, press } = require("./playground.js");
 
-describe("forced colours", () => {
-  test("leave bars, the chosen tab and numbers to see", limit, () => withPage(async (page) => {
-    const color = (selector, property = "backgroundColor") => page.locator(selector).first().evaluate((node, name) => getComputedStyle(node)[name], property);
-    const canvas = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    for (const bar of [".bars .bar > span", ".meter span", ".swing.for", ".swing.against"]) assert.notEqual(await color(bar), canvas, bar);
-    assert.notEqual(await color(".swing.for"), await color(".swing.against"));
-    assert.notEqual(await color('[role=tab][aria-selected="true"]'), await color('[role=tab][aria-selected="false"]'));
-    assert.equal(await color('[role=tab][aria-selected="false"]', "borderBottomWidth"), "0px");
-    assert.match(await page.locator(".why .amount").first().innerText(), /\d/);
-    await page.locator("#tab-attributes").click();
-    assert.notEqual(await color(".seen-attributes .bar > span"), canvas);
-    assert.notEqual(await color(".seen-attributes .bar > i"), await color(".seen-attributes .bar > span"));
-    await redescribe(page, "deer", "horse", { wild: 100 });
-    assert.equal(await color(".sliders li:not(.changed)", "borderLeftWidth"), "0px");
-    assert.equal(await color(".sliders li.changed", "borderLeftWidth"), "3px");
-    assert.notEqual(await color(".tile.own", "boxShadow"), "none");
-  }, { forcedColors: "active" }));
-});
+test("forced colours leave bars, the chosen tab and numbers to see", limit, () => withPage(async (page) => {
+  const color = (selector, property = "backgroundColor") => page.locator(selector).first().evaluate((node, name) => getComputedStyle(node)[name], property);
+  const canvas = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  for (const bar of [".bars .bar > span", ".meter span", ".swing.for", ".swing.against"]) assert.notEqual(await color(bar), canvas, bar);
+  assert.notEqual(await color(".swing.for"), await color(".swing.against"));
+  assert.notEqual(await color('[role=tab][aria-selected="true"]'), await color('[role=tab][aria-selected="false"]'));
+  assert.equal(await color('[role=tab][aria-selected="false"]', "borderBottomWidth"), "0px");
+  assert.match(await page.locator(".why .amount").first().innerText(), /\d/);
+  await page.locator("#tab-attributes").click();
+  assert.notEqual(await color(".seen-attributes .bar > span"), canvas);
+  assert.notEqual(await color(".seen-attributes .bar > i"), await color(".seen-attributes .bar > span"));
+  await redescribe(page, "deer", "horse", { wild: 100 });
+  assert.equal(await color(".sliders li:not(.changed)", "borderLeftWidth"), "0px");
+  assert.equal(await color(".sliders li.changed", "borderLeftWidth"), "3px");
+  assert.notEqual(await color(".tile.own", "boxShadow"), "none");
+}, { forcedColors: "active" }));
 
 describe("accessibility", () => {
   for (const [scheme, width] of SCREENS(1366, 360)) {

@@ -93,23 +93,21 @@ describe("names of classes", () => {
   }));
 });
 
-describe("a long name of an attribute", () => {
-  test("is shown in full in the explanation", limit, () => withPage(async (page) => {
-    const words = LONG.replace("_", " ");
-    for (const tile of await page.locator(".tile").all()) {
-      if (await page.locator(".why th", { hasText: words }).count()) break;
-      await tile.click();
-      await settled(page);
-    }
-    for (const node of [".why th", ".evidence p"]) {
-      const found = page.locator(node, { hasText: words }).first();
-      if (node === ".evidence p" && !await found.count()) continue;
-      assert.ok(await found.evaluate((one) => one.scrollWidth <= one.clientWidth + 1), node);
-      assert.ok(await found.evaluate((one) => one.getBoundingClientRect().right <= document.getElementById("result").getBoundingClientRect().right), node);
-    }
-    await page.locator("#tab-attributes").click();
-    await press(page, /^Show all/);
-    const row = page.locator(".seen-attributes th", { hasText: words });
-    assert.ok(await row.evaluate((one) => one.scrollWidth <= one.clientWidth + 1));
-  }));
-});
+test("a long name of an attribute is shown in full in the explanation", limit, () => withPage(async (page) => {
+  const words = LONG.replace("_", " ");
+  for (const tile of await page.locator(".tile").all()) {
+    if (await page.locator(".why th", { hasText: words }).count()) break;
+    await tile.click();
+    await settled(page);
+  }
+  for (const node of [".why th", ".evidence p"]) {
+    const found = page.locator(node, { hasText: words }).first();
+    if (node === ".evidence p" && !await found.count()) continue;
+    assert.ok(await found.evaluate((one) => one.scrollWidth <= one.clientWidth + 1), node);
+    assert.ok(await found.evaluate((one) => one.getBoundingClientRect().right <= document.getElementById("result").getBoundingClientRect().right), node);
+  }
+  await page.locator("#tab-attributes").click();
+  await press(page, /^Show all/);
+  const row = page.locator(".seen-attributes th", { hasText: words });
+  assert.ok(await row.evaluate((one) => one.scrollWidth <= one.clientWidth + 1));
+}));

@@ -188,20 +188,18 @@ describe("photographs", () => {
   }));
 });
 
-describe("pictures of samples", () => {
-  test("that cannot be had while the server is away come when it is back", limit, async () => {
-    const start = (port) => serve([...started.args, "--images", photos, "--port", port]);
-    const first = await start("0");
-    const shown = (page, place) => until(page, (at) => [...document.querySelectorAll("#grid .picture")].at(at).style.backgroundImage, place);
-    await withPage(async (page) => {
-      await shown(page, 0);
-      await first.stop();
-      await page.locator(".tile").last().scrollIntoViewIfNeeded();
-      await page.waitForSelector("#problem:not([hidden])");
-      const second = await start(new URL(first.url).port);
-      await page.waitForSelector("#problem", { state: "hidden" });
-      await shown(page, -1);
-      await second.stop();
-    }, { url: first.url, expected: /Failed to load resource/ });
-  });
+test("pictures of samples that cannot be had while the server is away come when it is back", limit, async () => {
+  const start = (port) => serve([...started.args, "--images", photos, "--port", port]);
+  const first = await start("0");
+  const shown = (page, place) => until(page, (at) => [...document.querySelectorAll("#grid .picture")].at(at).style.backgroundImage, place);
+  await withPage(async (page) => {
+    await shown(page, 0);
+    await first.stop();
+    await page.locator(".tile").last().scrollIntoViewIfNeeded();
+    await page.waitForSelector("#problem:not([hidden])");
+    const second = await start(new URL(first.url).port);
+    await page.waitForSelector("#problem", { state: "hidden" });
+    await shown(page, -1);
+    await second.stop();
+  }, { url: first.url, expected: /Failed to load resource/ });
 });

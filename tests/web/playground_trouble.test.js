@@ -61,24 +61,22 @@ describe("a slow server", () => {
   }));
 });
 
-describe("a server that hangs", () => {
-  test("is said, and goes on when it is back", limit, async () => {
-    const own = await serve([...args, "--port", "0"]);
-    await withPage(async (page) => {
-      own.pause();
-      await press(page, "Hide ship");
-      await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
-      assert.match(await problemOf(page), /^The server does not answer\. The page resumes when it is back\.$/);
-      assert.equal(await page.locator("#waiting").textContent(), "");
-      assert.equal(await busy(page, "grid"), "true");
-      own.resume();
-      await page.waitForSelector("#problem", { state: "hidden" });
-      await settled(page);
-      assert.equal(await busy(page, "grid"), "false");
-      assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
-    }, { url: own.url, expected: failures });
-    await own.stop();
-  });
+test("a server that hangs is said, and goes on when it is back", limit, async () => {
+  const own = await serve([...args, "--port", "0"]);
+  await withPage(async (page) => {
+    own.pause();
+    await press(page, "Hide ship");
+    await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
+    assert.match(await problemOf(page), /^The server does not answer\. The page resumes when it is back\.$/);
+    assert.equal(await page.locator("#waiting").textContent(), "");
+    assert.equal(await busy(page, "grid"), "true");
+    own.resume();
+    await page.waitForSelector("#problem", { state: "hidden" });
+    await settled(page);
+    assert.equal(await busy(page, "grid"), "false");
+    assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
+  }, { url: own.url, expected: failures });
+  await own.stop();
 });
 
 describe("a server that stops", () => {

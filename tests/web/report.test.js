@@ -158,8 +158,7 @@ for (const [name, sample] of samples) {
     test("the keyboard reaches every chart, steps through its marks and closes the tooltip", async () => {
       for (const id of await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id))) {
         const chart = page.locator(`#${id} .chart`);
-        await chart.focus();
-        await page.keyboard.press(id === "fig-subspaces-3d" ? "n" : "ArrowRight");
+        await chart.press(id === "fig-subspaces-3d" ? "n" : "ArrowRight");
         assert.ok(await page.locator("#tooltip").isVisible(), id);
         const text = await page.locator("#tooltip").innerText();
         assert.ok(text.trim().length > 3 && !/undefined|NaN/.test(text), `${id}: ${text}`);
