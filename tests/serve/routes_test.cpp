@@ -120,7 +120,6 @@ class Waiting : public MeanColours {
 }  // namespace
 
 TEST(Routes, PredictionsAreThoseOfThePredictor) {
-  const auto& service = served().service;
   ThreadPool pool(1);
   const Model model = model_to_serve();
   const Matrix<float> x = small_samples(10);
@@ -148,7 +147,7 @@ TEST(Routes, PredictionsAreThoseOfThePredictor) {
       EXPECT_EQ(given["score"].get<float>(), best[r * 3 + k].score);
       EXPECT_EQ(given["confidence"].get<float>(), best[r * 3 + k].confidence);
     }
-  EXPECT_EQ(service.samples().samples.size(), 10u);
+  EXPECT_EQ(served().service.samples().samples.size(), 10u);
 }
 
 TEST(Routes, AClassThatARequestAddsCanWin) {

@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { after, before, describe, test } = require("node:test");
-const { pageTemplate, fillPage, samplePage, launch, open, until } = require("./pages.js");
+const { pageTemplate, fillPage, samplePage, launch, withSample, until } = require("./pages.js");
 const { makeReport } = require("./sample_data.js");
 
 let browser;
@@ -13,16 +13,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-async function withPage(kind, work, options) {
-  const sample = samplePage(kind);
-  const view = await open(browser, sample, options);
-  try {
-    await work(view.page, sample.report);
-    assert.deepEqual(view.problems, []);
-  } finally {
-    await view.context.close();
-  }
-}
+const withPage = (kind, work, options) => withSample(browser, samplePage(kind), work, options);
 
 // work(report, show): the report of the full sample, to be changed, and what opens a page of it as it is then.
 async function withReport(work) {

@@ -136,24 +136,21 @@ describe("photographs", () => {
   }));
 
   test("that cannot be read are named, and why", limit, () => withPage(async (page) => {
-    const broken = path.join(folder, "broken.png");
+    const [broken, short, note] = ["broken.png", "short.png", "note.txt"].map((name) => path.join(folder, name));
+    for (const file of [short, note]) fs.writeFileSync(file, "no photograph");
     fs.writeFileSync(broken, fs.readFileSync(filesOf("cat")[0]).subarray(0, 200));
-    await page.locator("#photo-file").setInputFiles(broken);
-    assert.match(await problemOf(page), /^broken\.png: .{10,}\.$/);
-    await press(page, "Close");
+    for (const [file, problem] of [[note, /^note\.txt: .{10,}\.$/], [broken, /^broken\.png: .{10,}\.$/]]) {
+      await page.locator("#photo-file").setInputFiles(file);
+      assert.match(await problemOf(page), problem);
+      await press(page, "Close");
+    }
     // Several at once: all of them.
-    const short = path.join(folder, "short.png");
-    fs.writeFileSync(short, "no photograph");
     await page.locator("#photo-file").setInputFiles([broken, filesOf("cat")[0], short]);
     await until(page, () => /short/.test(document.querySelector("#problem p").textContent));
     assert.match(await page.locator("#problem p").innerText(), /^broken\.png: .{10,}\.\nshort\.png: .{10,}\.$/);
     await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
     await press(page, "Close");
     assert.equal(await page.locator("#problem").isVisible(), false);
-    const note = path.join(folder, "note.txt");
-    fs.writeFileSync(note, "no photograph");
-    await page.locator("#photo-file").setInputFiles(note);
-    assert.match(await problemOf(page), /^note\.txt: .{10,}\.$/);
   }, { expected: /Failed to load resource/ }));
 
   test("that are too many push out the oldest, which is said", limit, () => withPage(async (page) => {

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { after, before, describe, test } = require("node:test");
-const { SCREENS, samplePage, realPage, launch, open, until, assertFitsAndIsAccessible } = require("./pages.js");
+const { SCREENS, samplePage, realPage, launch, open, withSample, until, assertFitsAndIsAccessible } = require("./pages.js");
 const { KINDS } = require("./sample_data.js");
 
 const samples = process.env.PAGE ? [[process.env.PAGE, realPage(process.env.PAGE)]] : KINDS.map((kind) => [kind, samplePage(kind)]);
@@ -206,37 +206,32 @@ for (const [name, sample] of samples) {
     });
 
     for (const [scheme, width] of SCREENS(1400, 390)) {
-      test(`no overflow, no small text, no axe violation: ${scheme}, ${width} px`, async () => {
-        const view = await open(browser, sample, { viewport: { width, height: 844 }, colorScheme: scheme });
-        assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), scheme);
-        assert.deepEqual(await smallTexts(view.page), []);
-        await assertFitsAndIsAccessible(view.page, name, "main", ".scroll-box, svg, .visually-hidden");
-        assert.deepEqual(view.problems, []);
-        await view.context.close();
-      });
+      test(`no overflow, no small text, no axe violation: ${scheme}, ${width} px`, () => withSample(browser, sample, async (screen) => {
+        assert.equal(await screen.evaluate(() => document.documentElement.dataset.theme), scheme);
+        assert.deepEqual(await smallTexts(screen), []);
+        await assertFitsAndIsAccessible(screen, name, "main", ".scroll-box, svg, .visually-hidden");
+      }, { viewport: { width, height: 844 }, colorScheme: scheme }));
     }
 
-    test("paper has every section, in light colours", async () => {
-      const view = await open(browser, sample, { colorScheme: "dark" });
-      const corners = () => view.page.locator(".chart canvas").evaluateAll((nodes) => nodes.map((node) => node.getContext("2d").getImageData(1, 1, 1, 1).data[0]));
+    test("paper has every section, in light colours", () => withSample(browser, sample, async (paper) => {
+      const corners = () => paper.locator(".chart canvas").evaluateAll((nodes) => nodes.map((node) => node.getContext("2d").getImageData(1, 1, 1, 1).data[0]));
       // The printer asks before it changes the media, so the drawing cannot rely on it.
-      await view.page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+      await paper.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
       assert.ok((await corners()).every((red) => red === 255));
-      await view.page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+      await paper.evaluate(() => window.dispatchEvent(new Event("afterprint")));
       assert.ok((await corners()).every((red) => red < 60));
-      assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), "dark");
-      await view.page.emulateMedia({ media: "print" });
-      await until(view.page, () => document.documentElement.classList.contains("printing"));
-      const sections = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
+      assert.equal(await paper.evaluate(() => document.documentElement.dataset.theme), "dark");
+      await paper.emulateMedia({ media: "print" });
+      await until(paper, () => document.documentElement.classList.contains("printing"));
+      const sections = await paper.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
       assert.equal(sections.length, 9);
       assert.ok(sections.every((height) => height > 20));
-      assert.ok(await view.page.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
-      assert.equal(await view.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
+      assert.ok(await paper.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
+      assert.equal(await paper.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
       assert.ok((await corners()).every((red) => red === 255));
-      const pdf = await view.page.pdf();
+      const pdf = await paper.pdf();
       assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
-      await view.context.close();
-    });
+    }, { colorScheme: "dark" }));
 
     test("no console error, no exception, no request", () => assert.deepEqual(problems, []));
 
