@@ -303,10 +303,10 @@ describe("figures", () => {
   test("few classes have a legend of buttons", () => withPage("nogzsl", async (page, report) => {
     const keys = page.locator("#fig-tsne .key");
     assert.equal(await keys.count(), report.runs[0].tsne.classes.length);
-    await keys.nth(2).click();
-    assert.equal(await keys.nth(2).getAttribute("aria-pressed"), "true");
-    await keys.nth(2).click();
-    assert.equal(await keys.nth(2).getAttribute("aria-pressed"), "false");
+    for (const pressed of ["true", "false"]) {
+      await keys.nth(2).click();
+      assert.equal(await keys.nth(2).getAttribute("aria-pressed"), pressed);
+    }
   }));
 
   test("the singular values of a picked class are drawn", () => withPage("full", async (page) => {

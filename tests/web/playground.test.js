@@ -114,7 +114,6 @@ describe("a picture", () => {
     assert.match(await page.locator(".verdict-name").textContent(), new RegExp(`^${name} \\d`));
     assert.ok((await page.locator(".prediction-set strong").textContent()).startsWith(name));
 
-    // The larger the coverage, the larger the set.
     const sizes = [];
     for (const coverage of ["0.8", "0.9", "0.99"]) {
       await page.getByLabel("Meant to contain the right class for").selectOption(coverage);
@@ -194,7 +193,6 @@ describe("a picture", () => {
     await page.getByLabel("Only unseen classes").uncheck();
     await page.locator("[data-filter=label] select").selectOption("cat");
     assert.equal(await page.locator('.tile[aria-label^="cat,"]').count(), 24);
-    // Each shows a picture of its own.
     const places = await page.locator(".tile .picture").evaluateAll((nodes) => nodes.map((node) => node.style.backgroundPosition));
     assert.equal(new Set(places).size, 24);
   }));
@@ -241,7 +239,6 @@ describe("what an answer is worth", () => {
     assert.match(await note.textContent(), /nothing guarantees/);
     await pressAndSettle(page, "Undo");
     assert.equal(await note.count(), 0);
-    // The choice keeps the focus.
     await page.locator("#coverage").press("ArrowDown");
     await settled(page);
     assert.equal(await page.evaluate(() => document.activeElement.id), "coverage");

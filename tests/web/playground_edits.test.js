@@ -154,7 +154,6 @@ describe("keyboard", () => {
     assert.equal(await all.evaluate((node) => node === document.activeElement), true);
   }));
 
-  // Presses Tab until the element has the focus.
   async function tabTo(page, selector, key = "Tab") {
     for (let i = 0; i < 300; i += 1) {
       if (await page.evaluate((one) => document.activeElement.matches(one), selector)) return;

@@ -93,9 +93,9 @@ for (const [name, sample] of samples) {
       }
     });
 
-    for (const width of [1400, 390]) test(`every chart draws marks, all within its box, ${width} px wide`, async () => {
-      const view = await open(browser, sample, { viewport: { width, height: 844 } });
-      const charts = await view.page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
+    for (const width of [1400, 390]) test(`every chart draws marks, all within its box, ${width} px wide`,
+      () => withSample(browser, sample, async (screen) => {
+      const charts = await screen.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
         const svg = node.querySelector(".chart > svg");
         if (!svg) {
           const canvas = node.querySelector(".chart > canvas");
@@ -119,13 +119,12 @@ for (const [name, sample] of samples) {
         assert.deepEqual(outside, [], id);
         assert.equal(bad, 0, `${id} has broken coordinates`);
       }
-      await view.context.close();
-    });
+    }, { viewport: { width, height: 844 } }));
 
-    for (const width of [1400, 390]) test(`no curve crosses a label of the trade-off, ${width} px wide`, async () => {
+    for (const width of [1400, 390]) test(`no curve crosses a label of the trade-off, ${width} px wide`,
+      () => withSample(browser, sample, async (screen) => {
       if (!run.curve) return;
-      const view = await open(browser, sample, { viewport: { width, height: 844 } });
-      const { labels, crossed } = await view.page.locator("#fig-tradeoff .chart > svg").evaluate((svg) => {
+      const { labels, crossed } = await screen.locator("#fig-tradeoff .chart > svg").evaluate((svg) => {
         const points = [...svg.querySelectorAll("path.line")].flatMap((path) => {
           const length = path.getTotalLength();
           return Array.from({ length: Math.ceil(length) + 1 }, (_, i) => path.getPointAtLength(Math.min(i, length)));
@@ -138,8 +137,7 @@ for (const [name, sample] of samples) {
       });
       assert.ok(labels.length >= 3, `contours without labels: ${labels}`);
       assert.deepEqual(crossed, []);
-      await view.context.close();
-    });
+    }, { viewport: { width, height: 844 } }));
 
     test("that there are no published rows is said once", async () => {
       if (sample.report.reference.length) return;
@@ -206,7 +204,8 @@ for (const [name, sample] of samples) {
     });
 
     for (const [scheme, width] of SCREENS(1400, 390)) {
-      test(`no overflow, no small text, no axe violation: ${scheme}, ${width} px`, () => withSample(browser, sample, async (screen) => {
+      const title = `no overflow, no small text, no axe violation: ${scheme}, ${width} px`;
+      test(title, () => withSample(browser, sample, async (screen) => {
         assert.equal(await screen.evaluate(() => document.documentElement.dataset.theme), scheme);
         assert.deepEqual(await smallTexts(screen), []);
         await assertFitsAndIsAccessible(screen, name, "main", ".scroll-box, svg, .visually-hidden");

@@ -33,7 +33,7 @@ function sprite(random, count, columns, size) {
   const height = Math.ceil(count / columns) * size;
   const file = Buffer.alloc(54 + height * width * 3);
   file.write("BM");
-  // By place: bytes of the file, start of the pixels, bytes of this header, width, height (from the top), planes and bits.
+  // By place: size of the file, start of the pixels, size of the header, width, height from the top, planes and bits.
   const header = { 2: file.length, 10: 54, 14: 40, 18: width, 22: -height, 26: 1 + (24 << 16) };
   for (const [at, value] of Object.entries(header)) file.writeInt32LE(value, Number(at));
   for (let i = 0; i < count; i += 1) {
