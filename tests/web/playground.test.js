@@ -288,7 +288,6 @@ test("a model without calibration, and samples without pictures", limit, async (
     assert.match(await page.locator(".tile").first().textContent(), /sample \d+/);
   }, { url: bare.url });
   await bare.stop();
-  // Nor does it need samples.
   const empty = await serve(["--model", model, "--port", "0"]);
   await withPage(async (page) => {
     assert.match(await page.locator("#result-body").textContent(), /no pictures/);

@@ -144,7 +144,6 @@ describe("photographs", () => {
       assert.match(await problemOf(page), problem);
       await press(page, "Close");
     }
-    // Several at once: all of them.
     await page.locator("#photo-file").setInputFiles([broken, filesOf("cat")[0], short]);
     await until(page, () => /short/.test(document.querySelector("#problem p").textContent));
     assert.match(await page.locator("#problem p").innerText(), /^broken\.png: .{10,}\.\nshort\.png: .{10,}\.$/);
