@@ -110,33 +110,33 @@ TEST(BankNames, ErrorsNameThePlaceAndTheNearestName) {
   Model model = named_model();
   model.classes.described = {1, 1, 0};
   const BankNames names(model);
-  EXPECT_EQ(why_not(names, {{}, {"zebra", "hores"}}),
-            "bank.remove[1]: expected a class of the model, found 'hores'; did you mean 'horse'?");
-  EXPECT_EQ(why_not(names, {{}, {"zebra", "zebra"}}), "bank.remove[1]: expected each class once, found 'zebra' again");
-  EXPECT_EQ(why_not(names, {{}, {"zebra", "horse", "deer"}}),
-            "bank.remove[2]: expected at least one class that stays, found the last one");
-  EXPECT_EQ(why_not(names, {{{"a", {1, 2}}, {"deer", {1, 2}}}, {}}),
-            "bank.add[1].name: expected a new name, found 'deer', a class of the model");
-  EXPECT_EQ(why_not(names, {{{"a", {1, 2}}, {"a", {1, 2}}}, {}}),
-            "bank.add[1].name: expected a new name, found 'a' again");
-  EXPECT_EQ(why_not(names, {{{"unknown", {1, 2}}}, {}}),
-            "bank.add[0].name: 'unknown' is reserved for samples of no class");
-  EXPECT_EQ(why_not(names, {{{"a", {}, "zebar", {}}}, {}}),
-            "bank.add[0].like: expected a class of the model, found 'zebar'; did you mean 'zebra'?");
-  EXPECT_EQ(why_not(names, {{{"a", {}, "deer", {}}}, {}}),
-            "bank.add[0].like: expected a class with attributes, found 'deer', known by examples alone");
-  EXPECT_EQ(why_not(names, {{{"a", {}, "zebra", {{"hoofs", 1.0f}}}}, {}}),
-            "bank.add[0].attributes: expected an attribute of the model, found 'hoofs'");
-  EXPECT_EQ(why_not(names, {{{"a", {}, "zebra", {{"stipes", 1.0f}}}}, {}}),
-            "bank.add[0].attributes: expected an attribute of the model, found 'stipes'; did you mean 'stripes'?");
-  EXPECT_EQ(
-      why_not(names, {{{"a", {}, {}, {{"hooves", 1.0f}}}}, {}}),
-      "bank.add[0].attributes: 'stripes' is missing; give all 2 attributes, or the class to start from as `like`");
+  for (const auto& [edit, why] : std::vector<std::pair<BankEdit, std::string>>{
+           {{{}, {"zebra", "hores"}},
+            "bank.remove[1]: expected a class of the model, found 'hores'; did you mean 'horse'?"},
+           {{{}, {"zebra", "zebra"}}, "bank.remove[1]: expected each class once, found 'zebra' again"},
+           {{{}, {"zebra", "horse", "deer"}},
+            "bank.remove[2]: expected at least one class that stays, found the last one"},
+           {{{{"a", {1, 2}}, {"deer", {1, 2}}}, {}},
+            "bank.add[1].name: expected a new name, found 'deer', a class of the model"},
+           {{{{"a", {1, 2}}, {"a", {1, 2}}}, {}}, "bank.add[1].name: expected a new name, found 'a' again"},
+           {{{{"unknown", {1, 2}}}, {}}, "bank.add[0].name: 'unknown' is reserved for samples of no class"},
+           {{{{"a", {}, "zebar", {}}}, {}},
+            "bank.add[0].like: expected a class of the model, found 'zebar'; did you mean 'zebra'?"},
+           {{{{"a", {}, "deer", {}}}, {}},
+            "bank.add[0].like: expected a class with attributes, found 'deer', known by examples alone"},
+           {{{{"a", {}, "zebra", {{"hoofs", 1.0f}}}}, {}},
+            "bank.add[0].attributes: expected an attribute of the model, found 'hoofs'"},
+           {{{{"a", {}, "zebra", {{"stipes", 1.0f}}}}, {}},
+            "bank.add[0].attributes: expected an attribute of the model, found 'stipes'; did you mean 'stripes'?"},
+           {{{{"a", {}, {}, {{"hooves", 1.0f}}}}, {}},
+            "bank.add[0].attributes: 'stripes' is missing; give all 2 attributes, or the class to start from as "
+            "`like`"}})
+    EXPECT_EQ(why_not(names, edit), why);
 }
 
 TEST(DeviceBanks, ABankHoldsTheEditForTheExportedFile) {
   ThreadPool pool(1);
-  const Model model = model_to_serve(pool);
+  const Model model = model_to_serve();
   const DeviceBanks banks(model);
   ASSERT_TRUE(banks.possible());
   const std::span<const float> attributes = model.classes.semantics.row(1);
@@ -156,7 +156,7 @@ TEST(DeviceBanks, ABankHoldsTheEditForTheExportedFile) {
 
 TEST(DeviceBanks, WhatARuntimeCannotTakeIsRefused) {
   ThreadPool pool(1);
-  Model model = model_to_serve(pool);
+  Model model = model_to_serve();
   const std::vector<float> attributes(model.attributes(), 0.5f);
   {
     const DeviceBanks banks(model);

@@ -54,22 +54,24 @@ struct TestServer {
   RawResponse ask(const std::string& text) { return parsnets::test::ask(port(), text); }
 };
 
+struct RunningServer : testing::Test {
+  TestServer server;
+};
+
 }  // namespace
 
-TEST(HttpServer, AnswersSeveralRequestsOfAConnectionInTheirOrder) {
-  TestServer server;
+TEST_F(RunningServer, AnswersSeveralRequestsOfAConnectionInTheirOrder) {
   RawClient client(server.port());
   client.send(server.get("/things/a%20b/name?x=1%202") + server.post("body", "A/B; c=d"));
-  const auto first = client.receive(), second = client.receive();
-  EXPECT_EQ(first.body, "a%20b1 2");
-  EXPECT_EQ(second.body, "a/b|body");
+  EXPECT_EQ(client.receive().body, "a%20b1 2");
+  EXPECT_EQ(client.receive().body, "a/b|body");
   client.send(server.get("/", "Connection: close\r\n"));
   EXPECT_EQ(client.receive().headers["connection"], "close");
   EXPECT_TRUE(client.closed());
+  EXPECT_EQ(server.ask(server.post("x", "a/b", "Expect: 100-Continue\r\n")).body, "a/b|x") << "whatever its case";
 }
 
-TEST(HttpServer, HeadHasTheHeadersOfGetAndNoBody) {
-  TestServer server;
+TEST_F(RunningServer, HeadHasTheHeadersOfGetAndNoBody) {
   RawClient client(server.port());
   client.send(request_text(server.port(), "HEAD", "/"));
   const auto head = client.receive(true);
@@ -79,8 +81,7 @@ TEST(HttpServer, HeadHasTheHeadersOfGetAndNoBody) {
   EXPECT_EQ(client.receive().body, "<p>");
 }
 
-TEST(HttpServer, ErrorsOfHeadHaveNoBody) {
-  TestServer server;
+TEST_F(RunningServer, ErrorsOfHeadHaveNoBody) {
   for (const char* head : {"HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", "HEAD / HTTP/1.1\r\nbad\r\n\r\n",
                            "HEAD /breaks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"}) {
     RawClient client(server.port());
@@ -90,8 +91,7 @@ TEST(HttpServer, ErrorsOfHeadHaveNoBody) {
   }
 }
 
-TEST(HttpServer, EveryResponseHasSecurityHeaders) {
-  TestServer server;
+TEST_F(RunningServer, EveryResponseHasSecurityHeaders) {
   for (const char* target : {"/", "/nothing", "/breaks"}) {
     auto response = server.ask(server.get(target));
     EXPECT_EQ(response.headers["x-content-type-options"], "nosniff") << target;
@@ -101,16 +101,14 @@ TEST(HttpServer, EveryResponseHasSecurityHeaders) {
   }
 }
 
-TEST(HttpServer, PathsAndMethodsThatThereAreNotAreErrors) {
-  TestServer server;
+TEST_F(RunningServer, PathsAndMethodsThatThereAreNotAreErrors) {
   EXPECT_EQ(server.ask(server.get("/nothing")).error_code(), "not_found");
   const auto wrong = server.ask(request_text(server.port(), "DELETE", "/echo"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
 }
 
-TEST(HttpServer, ParametersThatARouteDoesNotHaveAreErrors) {
-  TestServer server;
+TEST_F(RunningServer, ParametersThatARouteDoesNotHaveAreErrors) {
   const auto status = [&](const std::string& target) { return server.ask(server.get(target)).status; };
   for (const char* good : {"/?", "/?&", "/things/a/name?x=1", "/things/a/name?y=&x=1", "/things/a/name"})
     EXPECT_EQ(status(good), 200) << good;
@@ -126,8 +124,7 @@ TEST(HttpServer, ParametersThatARouteDoesNotHaveAreErrors) {
   EXPECT_EQ(server.ask(request_text(server.port(), "HEAD", "/?a=b")).status, 400);
 }
 
-TEST(HttpServer, AFailingRouteTellsNoDetails) {
-  TestServer server;
+TEST_F(RunningServer, AFailingRouteTellsNoDetails) {
   const auto response = server.ask(server.get("/breaks"));
   EXPECT_EQ(response.status, 500);
   EXPECT_EQ(response.error_code(), "failure");
@@ -160,13 +157,7 @@ TEST(HttpServer, AClientThatSendsBeforeItReadsSeesThatItsBodyIsTooLarge) {
   EXPECT_EQ(client.receive().error_code(), "too_large");
 }
 
-TEST(HttpServer, ExpectationsAreComparedWithoutCase) {
-  TestServer server;
-  EXPECT_EQ(server.ask(server.post("x", "a/b", "Expect: 100-Continue\r\n")).body, "a/b|x");
-}
-
-TEST(HttpServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
-  TestServer server;
+TEST_F(RunningServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
   RawClient client(server.port());
   client.send("POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
               "\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX\r\n" + server.get("/") + "0\r\n\r\n");
@@ -176,8 +167,7 @@ TEST(HttpServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST(HttpServer, MultipartBodiesAreReadByNobodyBeforeTheRoute) {
-  TestServer server;
+TEST_F(RunningServer, MultipartBodiesAreReadByNobodyBeforeTheRoute) {
   for (const char* type :
        {"multipart/form-data; boundary=b", "multipart/form-data", "application/x-www-form-urlencoded"})
     EXPECT_EQ(server.ask(server.post("--b\r\nbroken&x=y", type)).body,
@@ -194,13 +184,10 @@ TEST(HttpServer, SlowHeadsAndBodiesEndInTime) {
   EXPECT_EQ(body.receive().error_code(), "timeout");
   EXPECT_TRUE(head.closed());
   EXPECT_TRUE(body.closed());
-}
-
-TEST(HttpServer, AHeadHasLessTimeThanARequest) {
-  TestServer server({.head = 100ms, .request = 1h});
-  RawClient head(server.port());
-  head.send("GET / HTTP/1.1\r\nHost: ");
-  EXPECT_EQ(head.receive().error_code(), "timeout");
+  TestServer patient({.head = 100ms, .request = 1h});
+  RawClient early(patient.port());
+  early.send("GET / HTTP/1.1\r\nHost: ");
+  EXPECT_EQ(early.receive().error_code(), "timeout") << "a head has less time than a request";
 }
 
 TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
@@ -304,8 +291,7 @@ TEST(HttpServer, AddressesThatAskTooOftenAreToldSo) {
   EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"rate\"} 5\n"), std::string::npos);
 }
 
-TEST(HttpServer, StoppingFinishesWhatRuns) {
-  TestServer server;
+TEST_F(RunningServer, StoppingFinishesWhatRuns) {
   RawClient idle(server.port()), running(server.port());
   idle.send(server.get("/"));
   idle.receive();
@@ -319,8 +305,7 @@ TEST(HttpServer, StoppingFinishesWhatRuns) {
   EXPECT_FALSE(RawClient(server.port()).connected());
 }
 
-TEST(HttpServer, APortThatIsTakenIsAUsageError) {
-  TestServer server;
+TEST_F(RunningServer, APortThatIsTakenIsAUsageError) {
   Metrics metrics;
   EXPECT_THROW(HttpServer({.port = server.port()}, {}, metrics), Error);
 }

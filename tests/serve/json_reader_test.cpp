@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -26,9 +27,7 @@ TEST(JsonReader, NumbersAreTheFloatsThatAnotherReaderFinds) {
   std::mt19937 random(1);
   std::string text;
   for (int i = 0; i < 1000; ++i) {
-    const auto bits = static_cast<std::uint32_t>(random());
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
+    auto value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
     if (!std::isfinite(value)) value = static_cast<float>(i);
     char digits[64];
     std::snprintf(digits, sizeof digits,

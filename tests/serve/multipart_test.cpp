@@ -92,10 +92,8 @@ TEST(Multipart, WhatIsBeforeTheFirstAndAfterTheLastBoundaryIsIgnored) {
 }
 
 TEST(Multipart, ContentsMayLookLikeBoundaries) {
-  for (const char* content : {"--b", "\r\n--", "\r\n-b", "\r\r\n", "\n--b\n", "\r--b", "\r\n--\r\n-", "\r\n --b"}) {
-    if (std::string_view(content) == "--b") continue;  // a boundary, right after the empty line
+  for (const char* content : {"\r\n--", "\r\n-b", "\r\r\n", "\n--b\n", "\r--b", "\r\n--\r\n-", "\r\n --b"})
     EXPECT_EQ(parsed(part("a", content) + "--b--"), "a|=" + std::string(content) + ";");
-  }
   for (const char* wrong : {"\r\n--bc", "\r\n--b", "\r\n--b-", "\r\n--b x", "\r\n--b-- "})
     EXPECT_NE(parsed(part("a", wrong) + "--b--"), "a|=" + std::string(wrong) + ";") << wrong;
 }
@@ -162,26 +160,20 @@ TEST(Multipart, PartsAndTheirHeadsHaveLimits) {
 TEST(Multipart, AgreesWithTheSlowWayOnEveryMixOfItsPieces) {
   const std::vector<std::string> pieces{"\r\n", "--b", "--", "\r", "\n",
                                         "N:x",  "b",   " ",  "-",  "\r\n--b\r\nN:y\r\n\r\n"};
+  const auto disposed = [](std::string text) {  // as the parser wants it; contents may hold N:, too
+    for (std::size_t at = 0; (at = text.find("N:", at)) != std::string::npos;)
+      text.replace(at, 2, "Content-Disposition: form-data; name=");
+    return text;
+  };
   std::mt19937 random(1);
   std::size_t good = 0;
   for (int i = 0; i < 200000; ++i) {
     std::string body = "--b\r\nN:x\r\n\r\n";
     for (std::size_t k = random() % 8; k > 0; --k) body += pieces[random() % pieces.size()];
     if (random() % 4 != 0) body += "\r\n--b--";
-    std::string disposed;  // as the parser wants it
-    for (std::size_t at = 0; at < body.size(); ++at)
-      if (body.compare(at, 2, "N:") == 0) {
-        disposed += "Content-Disposition: form-data; name=";
-        ++at;
-      } else {
-        disposed += body[at];
-      }
-    std::string expected = reference(body), found = parsed(disposed);
-    // Contents may hold N:, too.
-    for (std::size_t at = 0; (at = expected.find("N:", at)) != std::string::npos;)
-      expected.replace(at, 2, "Content-Disposition: form-data; name=");
+    const std::string expected = reference(body), found = parsed(disposed(body));
     good += expected != "error" ? 1 : 0;
-    ASSERT_EQ(is_error(found) ? "error" : found, expected) << testing::PrintToString(body);
+    ASSERT_EQ(is_error(found) ? "error" : found, disposed(expected)) << testing::PrintToString(body);
   }
   EXPECT_GT(good, 10000u);
 }

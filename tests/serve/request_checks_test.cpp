@@ -152,6 +152,8 @@ TEST(RateLimiter, GivesEachClientItsRate) {
   EXPECT_EQ(allowed(limiter, "b", start, 100), 20);
   EXPECT_EQ(allowed(limiter, "a", start + 1s, 100), 10);
   EXPECT_EQ(allowed(limiter, "a", start + 1h, 100), 20) << "no more than the bucket holds";
+  RateLimiter unlimited(0);
+  EXPECT_EQ(allowed(unlimited, "a", {}, 10000), 10000);
 }
 
 TEST(RateLimiter, RemembersABoundedNumberOfClients) {
@@ -162,11 +164,6 @@ TEST(RateLimiter, RemembersABoundedNumberOfClients) {
   EXPECT_FALSE(limiter.allows("another", start)) << "those who are not remembered share one bucket";
   EXPECT_TRUE(limiter.allows("another", start + 10s));
   EXPECT_LE(limiter.clients(), 2u) << "full buckets are forgotten";
-}
-
-TEST(RateLimiter, WithoutARateAllIsAllowed) {
-  RateLimiter limiter(0);
-  EXPECT_EQ(allowed(limiter, "a", {}, 10000), 10000);
 }
 
 TEST(RequestHead, ReadsLineHeadersAndLength) {

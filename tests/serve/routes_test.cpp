@@ -120,9 +120,8 @@ class Waiting : public MeanColours {
 }  // namespace
 
 TEST(Routes, PredictionsAreThoseOfThePredictor) {
-  const auto& service = served().service;
   ThreadPool pool(1);
-  const Model model = model_to_serve(pool);
+  const Model model = model_to_serve();
   const Matrix<float> x = small_samples(10);
   const Predictor predictor(model, pool);
   std::vector<RankedClass> best(10 * 3);
@@ -134,8 +133,7 @@ TEST(Routes, PredictionsAreThoseOfThePredictor) {
     features += (r > 0 ? ",[" : "[") + row + "]";
   }
   const auto by_samples = served().post("/v1/predict", R"({"samples":"all","top":3})");
-  const auto by_features = served().post("/v1/predict", "{\"features\":" + features + "],\"top\":3}");
-  EXPECT_EQ(by_samples.body, by_features.body);
+  EXPECT_EQ(served().post("/v1/predict", "{\"features\":" + features + "],\"top\":3}").body, by_samples.body);
   std::string file = npy_header_text("<f4", {10, x.cols()});
   file.append(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float));
   EXPECT_EQ(served().post("/v1/predict?top=3", file, "application/x-npy").body, by_samples.body);
@@ -148,7 +146,7 @@ TEST(Routes, PredictionsAreThoseOfThePredictor) {
       EXPECT_EQ(given["score"].get<float>(), best[r * 3 + k].score);
       EXPECT_EQ(given["confidence"].get<float>(), best[r * 3 + k].confidence);
     }
-  EXPECT_EQ(service.samples().samples.size(), 10u);
+  EXPECT_EQ(served().service.samples().samples.size(), 10u);
 }
 
 TEST(Routes, AClassThatARequestAddsCanWin) {
@@ -224,8 +222,7 @@ TEST(Routes, SamplesAreRejectedOnRequest) {
 }
 
 TEST(Routes, TheModelTellsThePriceOfRejection) {
-  ThreadPool pool(1);
-  Model model = model_to_serve(pool);
+  Model model = model_to_serve();
   const auto rejection = [](const Model& of) {
     return Json::parse(Service(shared_copy(of), {}, {}).model_json())["rejection"];
   };
@@ -277,8 +274,7 @@ TEST(Routes, OneClassHasNothingToCompareWith) {
 }
 
 TEST(Routes, ClassesKnownByExamplesAloneHaveNoAttributesAndNoRowInTheTable) {
-  ThreadPool pool(1);
-  Model model = model_to_serve(pool);
+  Model model = model_to_serve();
   model.classes.described.assign(model.classes.names.size(), 1);
   model.classes.described[1] = 0;
   model.classes.semantics(1, 0) = 1e6f;  // means nothing
@@ -333,10 +329,9 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
     if (status == "415") return s.post(real, "x", "text/plain");
     if (path == "/v1/samples/{id}/picture") return s.get("/v1/samples/10/picture");
     if (path != "/v1/samples/sheet") return RawResponse{};
-    ThreadPool pool(1);
     Metrics metrics;
     Turnstile turnstile(1);
-    const Service bare(model_to_serve(pool), {}, {});
+    const Service bare(model_to_serve(), {}, {});
     HttpServer server({.port = 0}, routes_of(bare, nullptr, turnstile, metrics), metrics);
     server.start();
     return ask(server.port(), request_text(server.port(), "GET", real));
@@ -416,6 +411,9 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
     requests.push_back(post(body));
     requests.push_back(post(body, "application/json", "/v1/explain"));
   };
+  const auto posts = [&](const std::vector<std::string>& bodies, const std::string& type) {
+    for (const std::string& body : bodies) requests.push_back(post(body, type));
+  };
   // JSON that is none, or not what is asked for.
   for (const std::string& body :
        between_bars(R"(null | 1 | [] | "x" | { | } | {} | {] | {"a"} | {"top":} | {"top":1,} | {,} | {"top" 1} |
@@ -441,9 +439,8 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
                             "+1",   ".5",       "1.",        "1.e5", "1e",  "1e+",   "0x10",   "1_000", "1,", ",1",
                             "true", "\"1\"",    "null",      "[1]",  "{}",  "--1",   "1e5.5",  "1 2"})
     json("{\"features\":[" + numbers(d, value) + "]}");
-  json("{\"features\":[" + numbers(d + 1) + "]}");
-  json("{\"features\":[" + numbers(d - 1) + "]}");
-  json("{\"features\":[" + row + "," + numbers(3) + "]}");
+  for (const std::string& rows : {numbers(d + 1), numbers(d - 1), row + "," + numbers(3)})
+    json("{\"features\":[" + rows + "]}");
   json("{\"features\":[" + row + "],\"samples\":[0]}");
   // What explanations, other bodies and the bank do not take.
   for (const char* option : {"\"top\":1", "\"among\":\"all\"", "\"reject\":false", "\"coverage\":0.9",
@@ -497,11 +494,10 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
   const std::string array = npy(2, d);
   for (std::size_t length = 0; length < array.size(); length += length < 140 ? 4 : 50)
     requests.push_back(post(array.substr(0, length), "application/x-npy"));
-  for (const std::string& file :
-       {npy(1, d + 1), npy(d, 1), npy(101, d), array + "x", "PK\3\4"s, npy_header_text("<f4", {1ull << 40, 1ull << 40}),
-        npy_header_text("<f4", {~0ull, 48}), npy_header_text("<U5", {2, 48}) + std::string(1920, 'x'),
-        npy_header_text("|O", {1, 48})})
-    requests.push_back(post(file, "application/x-npy"));
+  posts({npy(1, d + 1), npy(d, 1), npy(101, d), array + "x", "PK\3\4", npy_header_text("<f4", {1ull << 40, 1ull << 40}),
+         npy_header_text("<f4", {~0ull, 48}), npy_header_text("<U5", {2, 48}) + std::string(1920, 'x'),
+         npy_header_text("|O", {1, 48})},
+        "application/x-npy");
   for (const char* query : {"top=0", "top=x", "top=", "among=some", "reject=2", "coverage=2", "bank=x", "bank=%7B",
                             "unknown=1", "bank=%7B%22add%22%3A%5B1%5D%7D", "top=5%00", "%ff=1", "top=1e999"})
     requests.push_back(post(array, "application/x-npy", "/v1/predict?"s + query));
@@ -513,30 +509,28 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
            {0, 8}, {8, 0}, {100000, 100000}, {0x7fffffff, 1}, {0xffffffff, 0xffffffff}, {40, 40}, {1001, 1}})
     requests.push_back(post(bmp_file(w, h), "image/bmp"));
   const std::string png_start("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
-  for (const std::string& size : {std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8),
-                                  std::string("\0\0\0\0\0\0\0\1", 8), std::string("\0\1\0\0\0\1\0\0", 8)})
-    requests.push_back(post(png_start + size + std::string("\x08\2\0\0\0", 5), "image/png"));
+  for (const std::string& size : {"\xff\xff\xff\xff\xff\xff\xff\xff"s, "\0\0\0\0\0\0\0\1"s, "\0\1\0\0\0\1\0\0"s})
+    requests.push_back(post(png_start + size + "\x08\2\0\0\0"s, "image/png"));
   const std::string jpeg("\xff\xd8\xff\xc0\0\x11\x08\xff\xff\xff\xff\3\1\x22\0\2\x11\1\3\x11\1", 21);
   for (std::size_t length = 0; length <= jpeg.size(); ++length)
     requests.push_back(post(jpeg.substr(0, length), "image/jpeg"));
   for (const char* text : {"GIF89a", "<svg/>", "%PDF-1.4", "RIFF\xff\xff\xff\xffWEBPVP8X", "\0\0\0\0"})
     for (const char* type : {"image/jpeg", "image/png", "image/webp", "image/bmp"})
       requests.push_back(post(text, type));
-  for (const std::string& body :
-       {""s, "--b--\r\n"s, "--b\r\n\r\nx\r\n--b--\r\n"s, multipart("", "{}"), multipart(image, "{"),
-        multipart(image, "{\"samples\":[0]}"), multipart(image, "{}").substr(0, 120), multipart(image, "{}").substr(10),
-        "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n"s,
-        "--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n--b--\r\n"s})
-    requests.push_back(post(body, kMultipart));
+  posts(
+      {"", "--b--\r\n", "--b\r\n\r\nx\r\n--b--\r\n", multipart("", "{}"), multipart(image, "{"),
+       multipart(image, "{\"samples\":[0]}"), multipart(image, "{}").substr(0, 120), multipart(image, "{}").substr(10),
+       "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n",
+       "--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n--b--\r\n"},
+      kMultipart);
   for (const char* type :
        {"multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"", "text/plain",
         "application/xml", "application/x-www-form-urlencoded", "image/gif", "image/svg+xml", "", "x"})
     requests.push_back(post(multipart(image, "{}"), type));
   // Framing, methods, targets.
-  for (const std::string& text :
-       {"GET\r\n\r\n"s, "GET /\r\n\r\n"s, "GET / HTTP/2.0\r\n\r\n"s, "GET / HTTP/1.1\n\n"s, "\r\n\r\n"s,
-        std::string("\0\0\0\0\r\n\r\n", 8), "GET  / HTTP/1.1\r\n\r\n"s, "GET / HTTP/1.1\r\n\r\n"s})
-    requests.push_back(text);
+  requests.insert(requests.end(),
+                  {"GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\n\n", "\r\n\r\n",
+                   std::string("\0\0\0\0\r\n\r\n", 8), "GET  / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"});
   for (const std::string& line :
        between_bars("GET x | GET http://x/ | G@T / | get / | TRACE / | CONNECT / | OPTIONS * | PRI / | "
                     "GET /v1/samples/..%2f..%2fetc/picture | GET /v1/samples/../../etc/passwd | "

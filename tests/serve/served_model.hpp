@@ -13,7 +13,8 @@
 namespace parsnets::test {
 
 /// Rejects, has prediction sets and ten samples.
-inline Model model_to_serve(ThreadPool& pool) {
+inline Model model_to_serve() {
+  ThreadPool pool(1);
   Model model = rejecting_model("classes closed", pool);
   for (int i = 1; i <= 40; ++i) model.sets.unseen.push_back(static_cast<float>(i) / 41);
   return model;
@@ -76,7 +77,6 @@ inline std::string bmp_file(std::uint32_t width, std::uint32_t height) {
 }
 
 struct ServedModel {
-  ThreadPool pool{1};
   Metrics metrics;
   Turnstile turnstile{2};
   Service service;
@@ -84,7 +84,7 @@ struct ServedModel {
   HttpServer server;
 
   explicit ServedModel(HttpServerOptions options = {})
-      : service(model_to_serve(pool), ten_samples(), {.name = "small.safetensors", .batch = 100}),
+      : service(model_to_serve(), ten_samples(), {.name = "small.safetensors", .batch = 100}),
         photographs(mean_colours(service.limits().dimensions)),
         server((options.port = 0, options), routes_of(service, photographs.get(), turnstile, metrics), metrics) {
     server.start();

@@ -91,10 +91,24 @@ function open(browser, sample, options = {}) {
     expected: /^console: Canvas2D: Multiple readback/, viewport: { width: 1400, height: 900 }, ...options });
 }
 
-// Waits until `check` holds in the page, asking after every frame; unlike waitForFunction it needs no eval, which the
-// page's policy forbids.
-async function until(page, check, argument) {
-  while (!await page.evaluate(check, argument)) await page.evaluate(() => new Promise(requestAnimationFrame));
+// work(page, report) on a page of its own, on which nothing may go wrong.
+async function withSample(browser, sample, work, options) {
+  const view = await open(browser, sample, options);
+  try {
+    await work(view.page, sample.report);
+    assert.deepEqual(view.problems, []);
+  } finally {
+    await view.context.close();
+  }
+}
+
+// Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
+async function until(page, check, argument, patience = Infinity) {
+  const end = Date.now() + patience;
+  while (!await page.evaluate(check, argument)) {
+    if (Date.now() > end) throw new Error(`waited in vain for ${check}`);
+    await page.waitForTimeout(20);
+  }
 }
 
 // What axe, which knows rules of accessibility, has against the page.
@@ -119,4 +133,4 @@ async function assertFitsAndIsAccessible(page, state, root = "body", scrolls = "
 
 const SCREENS = (wide, narrow) => ["light", "dark"].flatMap((scheme) => [wide, narrow].map((width) => [scheme, width]));
 
-module.exports = { SCREENS, pageTemplate, fillPage, samplePage, realPage, launch, openWatched, open, until, violations, assertFitsAndIsAccessible };
+module.exports = { SCREENS, pageTemplate, fillPage, samplePage, realPage, launch, openWatched, open, withSample, until, violations, assertFitsAndIsAccessible };

@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { after, before } = require("node:test");
-const { launch, openWatched } = require("./pages.js");
+const pages = require("./pages.js");
 
 const ROOT = path.join(__dirname, "..", "..");
 const TOOL = process.env.PARSNETS || path.join(ROOT, "build", "parsnets");
@@ -74,7 +74,7 @@ function serve(args) {
 
 // `expected` is for answers that are not a success: the browser itself logs each.
 function openPlayground(browser, url, options = {}) {
-  return openWatched(browser, url, { isOwn: (one) => one.startsWith(new URL("/", url).href), ready: ".bars li", patience: PATIENCE,
+  return pages.openWatched(browser, url, { isOwn: (one) => one.startsWith(new URL("/", url).href), ready: ".bars li", patience: PATIENCE,
     viewport: { width: 1366, height: 768 }, ...options });
 }
 
@@ -85,7 +85,7 @@ function startedServer(prepare) {
   before(async () => {
     started.args = prepare();
     started.server = await serve([...started.args, "--port", "0"]);
-    started.browser = await launch();
+    started.browser = await pages.launch();
   }, { timeout: 10 * PATIENCE });
   after(async () => {
     await started.browser.close();
@@ -104,14 +104,9 @@ function startedServer(prepare) {
   return started;
 }
 
-// Waits until `check` holds in the page; the page's policy forbids the eval of waitForFunction.
-async function until(page, check, argument) {
-  const end = Date.now() + PATIENCE;
-  while (!await page.evaluate(check, argument)) {
-    if (Date.now() > end) throw new Error(`waited in vain for ${check}`);
-    await page.waitForTimeout(20);
-  }
-}
+const until = (page, check, argument) => pages.until(page, check, argument, PATIENCE);
+const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")]
+  .some((one) => new RegExp(source).test(one.textContent)), pattern.source);
 
 // Waits until no prediction is under way or due, so that what is shown is that of the bank as it is.
 async function settled(page) {
@@ -150,25 +145,56 @@ async function downloaded(page, button) {
   return download;
 }
 
-// Opens the editor with a new class that is described as another one.
-async function newClass(page, name, like) {
-  await page.getByRole("button", { name: "New class" }).click();
+// Presses buttons, one after the other.
+async function press(page, ...names) {
+  for (const name of names) await page.getByRole("button", { name }).click();
+}
+
+// Also waits for the predictions that follow.
+async function clickAndSettle(locator) {
+  await locator.click();
+  await settled(locator.page());
+}
+
+const pressAndSettle = (page, name) => clickAndSettle(page.getByRole("button", { name }));
+
+async function enter(page, text) {
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+}
+
+async function reload(page) {
+  await page.reload();
+  await page.waitForSelector(".bars li");
+  await settled(page);
+}
+
+// The words of the problem that the page tells, or is about to.
+async function problemOf(page) {
+  await page.waitForSelector("#problem:not([hidden])");
+  return page.locator("#problem p").textContent();
+}
+
+// Opens the editor with a new class, described as another one if that is named.
+async function newClass(page, name, like = null) {
+  await press(page, "New class");
   await page.getByRole("textbox", { name: "Name" }).fill(name);
-  await page.getByLabel("Like").selectOption(like);
+  if (like) await page.getByLabel("Like").selectOption(like);
 }
 
 async function addClass(page, name, like) {
   await newClass(page, name, like);
-  await page.getByRole("button", { name: "Done" }).click();
+  await press(page, "Done");
 }
 
 const slider = (page, name) => page.getByRole("slider", { name, exact: true });
 
 async function redescribe(page, name, base, values) {
-  await page.getByRole("button", { name: `Redescribe ${name}` }).click();
+  await press(page, `Redescribe ${name}`);
   await page.getByLabel("Like").selectOption(base);
   for (const [attribute, value] of Object.entries(values)) await slider(page, attribute).fill(String(value));
   await settled(page);
 }
 
-module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, hold, withModel, downloaded, newClass, addClass, slider, redescribe };
+module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, announced, hold, withModel, downloaded, press,
+  clickAndSettle, pressAndSettle, enter, reload, problemOf, newClass, addClass, slider, redescribe };

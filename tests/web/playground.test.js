@@ -6,7 +6,8 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
 const { started, withPage, score, slider, tile, announced, redescribe } = require("./playground_demo.js");
-const { DEMO, limit, folder, parsnets, trainedModel, serve, until, settled, withModel, newClass, addClass } = require("./playground.js");
+const { DEMO, limit, folder, parsnets, trainedModel, serve, until, settled, withModel, press, clickAndSettle,
+  pressAndSettle, reload, newClass, addClass } = require("./playground.js");
 
 describe("a class the model was never trained on", () => {
   // Written from common knowledge. Ten classes compete: with 24 pictures, 7 right have a chance of 0.7 % by guessing.
@@ -20,12 +21,10 @@ describe("a class the model was never trained on", () => {
       const { all, right } = await score(page, name);
       assert.equal(all, 24);
       assert.ok(right >= 7, `${right} of ${all} pictures of ${name}`);
-      const stars = await page.locator(`.tile.own[aria-label^="${name},"]`).count();
-      assert.equal(stars, right);
-      const effect = await page.locator("#effect").textContent();
-      assert.match(effect, new RegExp(`^It takes \\d+ pictures: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are classified as ${name}\\.$`));
-      const sentence = await page.locator("#editor .sentence").textContent();
-      assert.match(sentence, new RegExp(`^Like ${base}, but with .* and .*\\.$`));
+      assert.equal(await page.locator(`.tile.own[aria-label^="${name},"]`).count(), right);
+      assert.match(await page.locator("#effect").textContent(),
+        new RegExp(`^It takes \\d+ pictures: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are classified as ${name}\\.$`));
+      assert.match(await page.locator("#editor .sentence").textContent(), new RegExp(`^Like ${base}, but with .* and .*\\.$`));
       // It is the description that counts: with a wrong one they are not recognised.
       await page.getByLabel("Like").selectOption(other);
       const wrong = await score(page, name);
@@ -52,10 +51,8 @@ describe("a class the model was never trained on", () => {
     const shown = await page.locator("#effect").textContent();
     assert.equal(await page.getByLabel("long legs, number").inputValue(), "100");
     // The same class from the start gives the same answer.
-    await page.reload();
-    await page.waitForSelector(".bars li");
-    await settled(page);
-    await page.getByRole("button", { name: "Edit heron" }).click();
+    await reload(page);
+    await press(page, "Edit heron");
     assert.equal(await page.locator("#effect").textContent(), shown);
     assert.equal(await page.getByLabel("long legs, number").inputValue(), "100");
   }));
@@ -81,47 +78,25 @@ describe("a class the model was never trained on", () => {
   test("a value out of the scale becomes the nearest, and the page says which", limit, () => withPage(async (page) => {
     await newClass(page, "okapi", "horse");
     const number = page.getByLabel("long legs, number");
-    const type = async (value) => {
-      await number.fill(value);
+    const scale = "The scale of long legs is 0 to 100";
+    for (const [typed, words, value] of [["1000", `${scale}; the value is set to 100.`, "100"], ["50", "", "50"],
+      ["-1", `${scale}; the value is set to 0.`, "0"], ["", `${scale}.`, "0"]]) {
+      await number.fill(typed);
       await number.press("Enter");
-    };
-    const said = () => page.locator("#value-problem").textContent();
-    await type("1000");
-    assert.equal(await said(), "The scale of long legs is 0 to 100; the value is set to 100.");
-    assert.equal(await number.inputValue(), "100");
-    assert.equal(await slider(page, "long legs").inputValue(), "100");
-    await type("50");
-    assert.equal(await said(), "");
-    await type("-1");
-    assert.equal(await number.inputValue(), "0");
-    await type("");
-    assert.equal(await said(), "The scale of long legs is 0 to 100.");
-    assert.equal(await number.inputValue(), "0");
+      assert.equal(await page.locator("#value-problem").textContent(), words, typed);
+      for (const field of [number, slider(page, "long legs")]) assert.equal(await field.inputValue(), value, typed);
+    }
     await page.getByLabel("Find attribute").fill("no such thing");
     assert.equal(await page.locator(".sliders").innerText(), "No attributes match.");
-  }));
-
-  test("names that are taken, or missing, are said and not sent", limit, () => withPage(async (page) => {
-    await page.getByRole("button", { name: "New class" }).click();
-    assert.equal(await page.locator("#name-problem").textContent(), "Give the class a name.");
-    await page.getByRole("textbox", { name: "Name" }).fill("horse");
-    assert.match(await page.locator("#name-problem").textContent(), /has a class horse/);
-    await page.getByRole("textbox", { name: "Name" }).fill("unknown");
-    assert.equal(await page.locator("#name-problem").textContent(), '"unknown" is the answer for pictures of no known class. Choose another name.');
-    await page.getByRole("textbox", { name: "Name" }).fill("pony");
-    assert.equal(await page.locator("#name-problem").textContent(), "");
-    await settled(page);
-    assert.equal(await page.locator("#problem").isVisible(), false);
   }));
 
   test("a hidden class takes no picture, and comes back", limit, () => withPage(async (page) => {
     const before = await score(page, "ship");
     assert.ok(before.right > 12);
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await settled(page);
+    await pressAndSettle(page, "Hide ship");
     assert.match((await page.locator(".group-head").allTextContents()).join("\n"), /ship seen\s*24 pictures; the class is hidden/);
     assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
-    await page.getByRole("button", { name: "Show ship" }).click();
+    await press(page, "Show ship");
     assert.deepEqual(await score(page, "ship"), before);
   }));
 });
@@ -139,7 +114,6 @@ describe("a picture", () => {
     assert.match(await page.locator(".verdict-name").textContent(), new RegExp(`^${name} \\d`));
     assert.ok((await page.locator(".prediction-set strong").textContent()).startsWith(name));
 
-    // The larger the coverage, the larger the set.
     const sizes = [];
     for (const coverage of ["0.8", "0.9", "0.99"]) {
       await page.getByLabel("Meant to contain the right class for").selectOption(coverage);
@@ -157,7 +131,7 @@ describe("a picture", () => {
 
     await page.getByRole("tab", { name: "Attributes in the picture" }).click();
     assert.equal(await page.locator(".seen-attributes tbody tr").count(), 10);
-    await page.getByRole("button", { name: "Show all 39 attributes" }).click();
+    await press(page, "Show all 39 attributes");
     assert.equal(await page.locator(".seen-attributes tbody tr").count(), 39);
     const row = page.locator(".seen-attributes tbody tr", { hasText: "has wheels" });
     assert.equal(await row.locator("td").last().textContent(), "100");
@@ -167,8 +141,7 @@ describe("a picture", () => {
     // The sentence says the name as it is, and the numbers of the two columns of the table.
     let lower = 0;
     for (const label of ["truck", "ship", "cat", "bird"]) {
-      await tile(page, label).click();
-      await settled(page);
+      await clickAndSettle(tile(page, label));
       const table = new Map(await page.locator(".why tbody tr").evaluateAll((rows) => rows.map((row) => {
         const [one, other] = [...row.querySelectorAll("td")].map((cell) => cell.textContent);
         return [row.querySelector("th").textContent, [one, other]];
@@ -188,12 +161,9 @@ describe("a picture", () => {
   }));
 
   test("has no reason between two classes that are described alike", limit, () => withPage(async (page) => {
-    for (const name of ["pony", "foal"]) {
-      await addClass(page, name, "horse");
-    }
+    for (const name of ["pony", "foal"]) await addClass(page, name, "horse");
     await settled(page);
-    await page.locator('.tile.own[aria-label^="horse,"]').first().click();
-    await settled(page);
+    await clickAndSettle(page.locator('.tile.own[aria-label^="horse,"]').first());
     assert.match(await page.locator(".evidence").textContent(), /^(pony and foal|foal and pony) have the same description\. $/);
     assert.equal(await page.locator(".why").count(), 0);
   }));
@@ -206,8 +176,7 @@ describe("a picture", () => {
     assert.ok(number > 0 && number < 240, `${number} unknown`);
     await unknown.first().click();
     await until(page, () => document.querySelector(".verdict-name").textContent === "unknown");
-    const why = await page.locator(".verdict-name + p").textContent();
-    assert.match(why, /^[A-Z].{15,}\.$/);
+    assert.match(await page.locator(".verdict-name + p").textContent(), /^[A-Z].{15,}\.$/);
     assert.equal(await page.locator("#result h3").first().textContent(), "Nearest classes");
     await page.getByLabel("Classified as").selectOption("unknown");
     assert.equal(await page.locator(".tile").count(), number);
@@ -224,7 +193,6 @@ describe("a picture", () => {
     await page.getByLabel("Only unseen classes").uncheck();
     await page.locator("[data-filter=label] select").selectOption("cat");
     assert.equal(await page.locator('.tile[aria-label^="cat,"]').count(), 24);
-    // Each shows a picture of its own.
     const places = await page.locator(".tile .picture").evaluateAll((nodes) => nodes.map((node) => node.style.backgroundPosition));
     assert.equal(new Set(places).size, 24);
   }));
@@ -241,8 +209,7 @@ describe("what an answer is worth", () => {
       + "Rejection hardly works for this model: it tells known from unknown pictures little better than chance (AUROC 0.54; chance is 0.5).");
     assert.equal(await page.locator("#reject").getAttribute("aria-describedby"), "price");
     for (const name of ["deer", "truck", "cat"]) {
-      await tile(page, name).click();
-      await settled(page);
+      await clickAndSettle(tile(page, name));
       assert.equal(await doubts(page), 0, name);
     }
   }, { before: (page) => withModel(page, { rejection }) }));
@@ -255,8 +222,7 @@ describe("what an answer is worth", () => {
 
   test("rejection that works is hinted at", limit, () => withPage(async (page) => {
     await page.getByLabel(/^Answer "unknown" when unsure/).check();
-    await page.locator(".tile.unknown").first().click();
-    await settled(page);
+    await clickAndSettle(page.locator(".tile.unknown").first());
     await page.getByLabel(/^Answer "unknown" when unsure/).uncheck();
     assert.equal(await doubts(page), 1);
     assert.doesNotMatch(await price(page), /hardly works/);
@@ -269,15 +235,11 @@ describe("what an answer is worth", () => {
   test("the share of prediction sets is no promise once classes are edited", limit, () => withPage(async (page) => {
     const note = page.locator(".prediction-set p");
     assert.equal(await note.count(), 0);
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await settled(page);
+    await pressAndSettle(page, "Hide ship");
     assert.match(await note.textContent(), /nothing guarantees/);
-    await page.getByRole("button", { name: "Undo" }).click();
-    await settled(page);
+    await pressAndSettle(page, "Undo");
     assert.equal(await note.count(), 0);
-    // The choice keeps the focus.
-    await page.locator("#coverage").focus();
-    await page.keyboard.press("ArrowDown");
+    await page.locator("#coverage").press("ArrowDown");
     await settled(page);
     assert.equal(await page.evaluate(() => document.activeElement.id), "coverage");
     assert.equal(await page.locator("#coverage").inputValue(), "0.95");
@@ -289,8 +251,7 @@ describe("what an answer is worth", () => {
     assert.equal(all, "24");
     assert.equal(await page.locator(`.tile[aria-label^="${name},"][aria-label$=": ${taker}"]`).count(), Number(number));
     const before = await score(page, name);
-    await page.getByRole("button", { name: `Hide ${taker}` }).click();
-    await settled(page);
+    await pressAndSettle(page, `Hide ${taker}`);
     assert.doesNotMatch(await note.textContent(), new RegExp(` as ${taker}\\.`));
     assert.ok((await score(page, name)).right > before.right);
   }));
@@ -314,36 +275,32 @@ describe("what an answer is worth", () => {
   }));
 });
 
-describe("a model", () => {
-  // Everything on the page that depends on calibration or pictures is left out.
-  test("without calibration, and samples without pictures", limit, async () => {
-    const data = path.join(folder, "bare");
-    fs.mkdirSync(data);
-    for (const file of ["features.npy", "labels.npy", "attributes.csv", "split.json"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
-    const model = path.join(folder, "uncalibrated.safetensors");
-    parsnets("train", "--data", data, "--out", model, "--quiet");
-    const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
-    await withPage(async (page) => {
-      assert.doesNotMatch(await page.locator("main").innerText(), /null|undefined|NaN|Prediction set|when unsure/);
-      assert.match(await page.locator(".tile").first().textContent(), /sample \d+/);
-    }, { url: bare.url });
-    await bare.stop();
-    // Nor does it need samples.
-    const empty = await serve(["--model", model, "--port", "0"]);
-    await withPage(async (page) => {
-      assert.match(await page.locator("#result-body").textContent(), /no pictures/);
-      // Without pictures, nothing is said of the pictures that a class takes.
-      await page.getByRole("button", { name: "New class" }).click();
-      await page.getByRole("textbox", { name: "Name" }).fill("pony");
-      await settled(page);
-      assert.equal(await page.locator("#effect").textContent(), "");
-      await page.getByRole("button", { name: "Done" }).click();
-      assert.doesNotMatch(await page.locator("main").innerText(), /take|match/);
-      await page.getByRole("button", { name: "Hide ship" }).click();
-      assert.match(await page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
-    }, { url: empty.url, ready: ".class-rows li" });
-    await empty.stop();
-  });
+// Everything on the page that depends on calibration or pictures is left out.
+test("a model without calibration, and samples without pictures", limit, async () => {
+  const data = path.join(folder, "bare");
+  fs.mkdirSync(data);
+  for (const file of ["features.npy", "labels.npy", "attributes.csv", "split.json"]) fs.copyFileSync(path.join(DEMO, file), path.join(data, file));
+  const model = path.join(folder, "uncalibrated.safetensors");
+  parsnets("train", "--data", data, "--out", model, "--quiet");
+  const bare = await serve(["--model", model, "--data", data, "--port", "0"]);
+  await withPage(async (page) => {
+    assert.doesNotMatch(await page.locator("main").innerText(), /null|undefined|NaN|Prediction set|when unsure/);
+    assert.match(await page.locator(".tile").first().textContent(), /sample \d+/);
+  }, { url: bare.url });
+  await bare.stop();
+  const empty = await serve(["--model", model, "--port", "0"]);
+  await withPage(async (page) => {
+    assert.match(await page.locator("#result-body").textContent(), /no pictures/);
+    // Without pictures, nothing is said of the pictures that a class takes.
+    await newClass(page, "pony");
+    await settled(page);
+    assert.equal(await page.locator("#effect").textContent(), "");
+    await press(page, "Done");
+    assert.doesNotMatch(await page.locator("main").innerText(), /take|match/);
+    await press(page, "Hide ship");
+    assert.match(await page.locator(".class-rows").textContent(), /ship seen\s*hidden/);
+  }, { url: empty.url, ready: ".class-rows li" });
+  await empty.stop();
 });
 
 // The sample number in the data set of the selected picture.

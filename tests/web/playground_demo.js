@@ -2,7 +2,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { DEMO, trainedModel, startedServer, until, settled, slider, redescribe } = require("./playground.js");
+const { DEMO, trainedModel, startedServer, settled, announced, slider, redescribe } = require("./playground.js");
 
 const started = startedServer(() => ["--model", trainedModel(), "--data", DEMO]);
 
@@ -16,6 +16,5 @@ async function score(page, name) {
 }
 
 const tile = (page, label, index = 0) => page.locator(`.tile[aria-label^="${label},"]`).nth(index);
-const announced = (page, pattern) => until(page, (source) => [...document.querySelectorAll("#announcer p")].some((one) => new RegExp(source).test(one.textContent)), pattern.source);
 
 module.exports = { started, withPage: started.withPage, score, slider, tile, announced, redescribe };

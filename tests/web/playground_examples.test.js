@@ -5,7 +5,7 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
-const { DEMO, limit, folder, parsnets, trainedModel, startedServer, settled, downloaded } = require("./playground.js");
+const { DEMO, limit, folder, parsnets, trainedModel, startedServer, downloaded, press, clickAndSettle } = require("./playground.js");
 
 const EXAMPLES = 20;
 
@@ -29,8 +29,7 @@ const { withPage } = startedServer(() => {
 
 describe("a class known by examples alone", () => {
   test("is said to be one, and has no description", limit, () => withPage(async (page) => {
-    await page.locator('.tile[aria-label$=": gadget"]').first().click();
-    await settled(page);
+    await clickAndSettle(page.locator('.tile[aria-label$=": gadget"]').first());
     assert.match(await page.locator(".verdict-name").textContent(), /^gadget /);
     assert.equal(await page.locator(".verdict p").nth(1).textContent(), "A class without attributes: the model knows it by examples alone.");
     assert.match(await page.locator("#evidence-panel").textContent(), /^gadget has no attributes to compare\./);
@@ -41,7 +40,7 @@ describe("a class known by examples alone", () => {
   }));
 
   test("is nothing to start from, and no part of the average", limit, () => withPage(async (page) => {
-    await page.getByRole("button", { name: "New class" }).click();
+    await press(page, "New class");
     const starts = await page.locator("#class-base option").allTextContents();
     assert.equal(starts.includes("truck"), true);
     assert.equal(starts.includes("gadget"), false);

@@ -5,7 +5,7 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
-const { DEMO, limit, folder, trainedModel, startedServer, settled, newClass } = require("./playground.js");
+const { DEMO, limit, folder, trainedModel, startedServer, settled, press, clickAndSettle, newClass } = require("./playground.js");
 
 const NAMES = { deer: "055.Evening_Grosbeak", truck: "047.American_Goldfinch", cat: "001.Twin", dog: "002.Twin", ship: "\u202eevil" };
 const LONG = `has_${"w".repeat(116)}`;
@@ -46,22 +46,19 @@ describe("names of classes", () => {
     assert.deepEqual(shown.slice(0, 2).sort(), ["◇\u00a0American Goldfinch unseen", "◇\u00a0Evening Grosbeak unseen"]);
     assert.ok(shown.includes("●\u00a0001.Twin seen") && shown.includes("●\u00a0002.Twin seen"), String(shown));
     assert.equal(await page.locator(".class-rows .class-tag", { hasText: "Evening" }).getAttribute("title"), NAMES.deer);
-    await page.locator('.tile[aria-label^="Evening Grosbeak, "]').first().click();
-    await settled(page);
+    await clickAndSettle(page.locator('.tile[aria-label^="Evening Grosbeak, "]').first());
     assert.equal(await page.locator(".verdict .note").first().textContent(), "Its label is Evening Grosbeak.");
     assert.doesNotMatch(await page.locator("main").innerText(), /\d{3}\.(Evening|American)|Evening_/);
     // What the page sends has the name of the model.
     const [request] = await Promise.all([page.waitForRequest("**/v1/predict"), page.getByRole("button", { name: "Hide Evening Grosbeak" }).click()]);
     assert.deepEqual(JSON.parse(request.postData()).bank.remove, [NAMES.deer]);
     // The words are taken, too.
-    await page.getByRole("button", { name: "New class" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("American Goldfinch");
+    await newClass(page, "American Goldfinch");
     assert.match(await page.locator("#name-problem").textContent(), /^The model has a class American Goldfinch\./);
   }));
 
   test("stand in the heads of a table in full", limit, () => withPage(async (page) => {
-    await page.locator('.tile[aria-label^="Evening Grosbeak, "]').first().click();
-    await settled(page);
+    await clickAndSettle(page.locator('.tile[aria-label^="Evening Grosbeak, "]').first());
     for (const tab of ["tab-why", "tab-attributes"]) {
       await page.locator(`#${tab}`).click();
       const cut = await page.locator(".evidence th").evaluateAll((heads) => heads.filter((head) => head.scrollWidth > head.clientWidth
@@ -89,31 +86,28 @@ describe("names of classes", () => {
     await settled(page);
     await page.waitForSelector("#effect:not(:empty)");
     assert.equal(await leftToRight(page, "#effect", "takes"), true);
-    await page.getByRole("button", { name: "Done" }).click();
-    await page.locator(".tile.own").first().click();
-    await settled(page);
+    await press(page, "Done");
+    await clickAndSettle(page.locator(".tile.own").first());
     assert.equal(await leftToRight(page, ".bars li", "yours"), true);
     assert.equal(await leftToRight(page, ".class-rows .own p", "pictures"), true);
   }));
 });
 
-describe("a long name of an attribute", () => {
-  test("is shown in full in the explanation", limit, () => withPage(async (page) => {
-    const words = LONG.replace("_", " ");
-    for (const tile of await page.locator(".tile").all()) {
-      if (await page.locator(".why th", { hasText: words }).count()) break;
-      await tile.click();
-      await settled(page);
-    }
-    for (const node of [".why th", ".evidence p"]) {
-      const found = page.locator(node, { hasText: words }).first();
-      if (node === ".evidence p" && !await found.count()) continue;
-      assert.ok(await found.evaluate((one) => one.scrollWidth <= one.clientWidth + 1), node);
-      assert.ok(await found.evaluate((one) => one.getBoundingClientRect().right <= document.getElementById("result").getBoundingClientRect().right), node);
-    }
-    await page.locator("#tab-attributes").click();
-    await page.getByRole("button", { name: /^Show all/ }).click();
-    const row = page.locator(".seen-attributes th", { hasText: words });
-    assert.ok(await row.evaluate((one) => one.scrollWidth <= one.clientWidth + 1));
-  }));
-});
+test("a long name of an attribute is shown in full in the explanation", limit, () => withPage(async (page) => {
+  const words = LONG.replace("_", " ");
+  for (const tile of await page.locator(".tile").all()) {
+    if (await page.locator(".why th", { hasText: words }).count()) break;
+    await tile.click();
+    await settled(page);
+  }
+  for (const node of [".why th", ".evidence p"]) {
+    const found = page.locator(node, { hasText: words }).first();
+    if (node === ".evidence p" && !await found.count()) continue;
+    assert.ok(await found.evaluate((one) => one.scrollWidth <= one.clientWidth + 1), node);
+    assert.ok(await found.evaluate((one) => one.getBoundingClientRect().right <= document.getElementById("result").getBoundingClientRect().right), node);
+  }
+  await page.locator("#tab-attributes").click();
+  await press(page, /^Show all/);
+  const row = page.locator(".seen-attributes th", { hasText: words });
+  assert.ok(await row.evaluate((one) => one.scrollWidth <= one.clientWidth + 1));
+}));

@@ -6,7 +6,8 @@ const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const { describe, test } = require("node:test");
-const { DEMO, PATIENCE, ROOT, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold } = require("./playground.js");
+const { DEMO, PATIENCE, ROOT, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold, press,
+  pressAndSettle, problemOf } = require("./playground.js");
 
 const photos = path.join(folder, "photos");
 const started = startedServer(() => {
@@ -82,10 +83,9 @@ describe("photographs", () => {
     await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 2);
     await settled(page);
     const best = await page.locator(".verdict-name").textContent();
-    await page.getByRole("button", { name: `Hide ${best.split(" ")[0]}` }).click();
-    await settled(page);
+    await pressAndSettle(page, `Hide ${best.split(" ")[0]}`);
     assert.notEqual((await page.locator(".verdict-name").textContent()).split(" ")[0], best.split(" ")[0]);
-    await page.getByRole("button", { name: "Remove them" }).click();
+    await press(page, "Remove them");
     assert.equal(await page.locator(".tile").count(), 240);
     await until(page, () => document.querySelector(".verdict .note").textContent.startsWith("Its label is"));
   }));
@@ -110,8 +110,7 @@ describe("photographs", () => {
       await settled(page);
       await first.stop();
       await give(page, "drop", files);
-      await page.waitForSelector("#problem:not([hidden])");
-      assert.match(await page.locator("#problem p").textContent(), /^The server does not answer\./);
+      assert.match(await problemOf(page), /^The server does not answer\./);
       assert.equal(await page.locator(".placeholder").count(), 2);
       await give(page, "paste", filesOf("deer").slice(0, 1));
       assert.equal(await page.locator(".placeholder").count(), 3);
@@ -127,7 +126,7 @@ describe("photographs", () => {
     const release = await hold(page, "**/v1/predict");
     await page.locator("#photo-file").setInputFiles(filesOf("truck").slice(0, 2));
     await until(page, () => document.querySelectorAll(".placeholder").length === 2);
-    await page.getByRole("button", { name: "Remove them" }).click();
+    await press(page, "Remove them");
     assert.equal(await page.locator(".placeholder").count(), 0);
     await release();
     await settled(page);
@@ -137,26 +136,20 @@ describe("photographs", () => {
   }));
 
   test("that cannot be read are named, and why", limit, () => withPage(async (page) => {
-    const broken = path.join(folder, "broken.png");
+    const [broken, short, note] = ["broken.png", "short.png", "note.txt"].map((name) => path.join(folder, name));
+    for (const file of [short, note]) fs.writeFileSync(file, "no photograph");
     fs.writeFileSync(broken, fs.readFileSync(filesOf("cat")[0]).subarray(0, 200));
-    await page.locator("#photo-file").setInputFiles(broken);
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.match(await page.locator("#problem p").textContent(), /^broken\.png: .{10,}\.$/);
-    await page.getByRole("button", { name: "Close" }).click();
-    // Several at once: all of them.
-    const short = path.join(folder, "short.png");
-    fs.writeFileSync(short, "no photograph");
+    for (const [file, problem] of [[note, /^note\.txt: .{10,}\.$/], [broken, /^broken\.png: .{10,}\.$/]]) {
+      await page.locator("#photo-file").setInputFiles(file);
+      assert.match(await problemOf(page), problem);
+      await press(page, "Close");
+    }
     await page.locator("#photo-file").setInputFiles([broken, filesOf("cat")[0], short]);
     await until(page, () => /short/.test(document.querySelector("#problem p").textContent));
     assert.match(await page.locator("#problem p").innerText(), /^broken\.png: .{10,}\.\nshort\.png: .{10,}\.$/);
     await until(page, () => document.querySelectorAll(".group:first-child .tile").length === 1);
-    await page.getByRole("button", { name: "Close" }).click();
+    await press(page, "Close");
     assert.equal(await page.locator("#problem").isVisible(), false);
-    const note = path.join(folder, "note.txt");
-    fs.writeFileSync(note, "no photograph");
-    await page.locator("#photo-file").setInputFiles(note);
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.match(await page.locator("#problem p").textContent(), /^note\.txt: .{10,}\.$/);
   }, { expected: /Failed to load resource/ }));
 
   test("that are too many push out the oldest, which is said", limit, () => withPage(async (page) => {
@@ -191,20 +184,18 @@ describe("photographs", () => {
   }));
 });
 
-describe("pictures of samples", () => {
-  test("that cannot be had while the server is away come when it is back", limit, async () => {
-    const start = (port) => serve([...started.args, "--images", photos, "--port", port]);
-    const first = await start("0");
-    const shown = (page, place) => until(page, (at) => [...document.querySelectorAll("#grid .picture")].at(at).style.backgroundImage, place);
-    await withPage(async (page) => {
-      await shown(page, 0);
-      await first.stop();
-      await page.locator(".tile").last().scrollIntoViewIfNeeded();
-      await page.waitForSelector("#problem:not([hidden])");
-      const second = await start(new URL(first.url).port);
-      await page.waitForSelector("#problem", { state: "hidden" });
-      await shown(page, -1);
-      await second.stop();
-    }, { url: first.url, expected: /Failed to load resource/ });
-  });
+test("pictures of samples that cannot be had while the server is away come when it is back", limit, async () => {
+  const start = (port) => serve([...started.args, "--images", photos, "--port", port]);
+  const first = await start("0");
+  const shown = (page, place) => until(page, (at) => [...document.querySelectorAll("#grid .picture")].at(at).style.backgroundImage, place);
+  await withPage(async (page) => {
+    await shown(page, 0);
+    await first.stop();
+    await page.locator(".tile").last().scrollIntoViewIfNeeded();
+    await page.waitForSelector("#problem:not([hidden])");
+    const second = await start(new URL(first.url).port);
+    await page.waitForSelector("#problem", { state: "hidden" });
+    await shown(page, -1);
+    await second.stop();
+  }, { url: first.url, expected: /Failed to load resource/ });
 });

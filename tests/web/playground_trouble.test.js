@@ -6,19 +6,19 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { after, before, describe, test } = require("node:test");
 const { violations } = require("./pages.js");
-const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, hold } = require("./playground.js");
+const { DEMO, limit, folder, parsnets, trainedModel, serve, startedServer, until, settled, announced, hold, press, pressAndSettle,
+  clickAndSettle, enter, reload, problemOf, newClass } = require("./playground.js");
 
 const failures = /Failed to load resource/;
 const args = ["--model", trainedModel(), "--data", DEMO];
 const { withPage } = startedServer(() => args);
 
-const announced = (page, text) => until(page, (wanted) => [...document.querySelectorAll("#announcer p")].some((one) => one.textContent === wanted), text);
 const busy = (page, id) => page.evaluate((name) => document.getElementById(name).getAttribute("aria-busy"), id);
 
 describe("a slow server", () => {
   test("leaves what is out of date marked, in sight and for screen readers", limit, () => withPage(async (page) => {
     const release = await hold(page, "**/v1/predict");
-    await page.getByRole("button", { name: "Hide ship" }).click();
+    await press(page, "Hide ship");
     for (const id of ["grid", "result-body", "class-rows"]) {
       assert.equal(await busy(page, id), "true", id);
       await until(page, (name) => {
@@ -40,7 +40,7 @@ describe("a slow server", () => {
   }));
 
   test("never leaves the answer of another picture beside the one that is selected", limit, () => withPage(async (page) => {
-    const release = await hold(page, "**/v1/explain");
+    let release = await hold(page, "**/v1/explain");
     await page.locator('.tile[aria-label^="ship,"]').first().click();
     await until(page, () => document.querySelector(".verdict-name").textContent === "…");
     assert.equal(await page.locator(".verdict .note").first().textContent(), "Its label is ship.");
@@ -48,12 +48,9 @@ describe("a slow server", () => {
     await release();
     await page.waitForSelector(".bars", { state: "visible" });
     assert.match(await page.locator(".verdict-name").textContent(), /^\w+ \d+ %$/);
-  }));
-
-  test("that is given up for the next picture shows that one", limit, () => withPage(async (page) => {
-    const release = await hold(page, "**/v1/explain");
-    await page.locator('.tile[aria-label^="ship,"]').first().click();
-    await page.locator('.tile[aria-label^="cat,"]').first().click();
+    // Nor that of a picture that was given up for the next one.
+    release = await hold(page, "**/v1/explain");
+    for (const label of ["dog", "cat"]) await page.locator(`.tile[aria-label^="${label},"]`).first().click();
     await release();
     await until(page, () => document.querySelector(".verdict .note").textContent === "Its label is cat.");
     await settled(page);
@@ -61,25 +58,22 @@ describe("a slow server", () => {
   }));
 });
 
-describe("a server that hangs", () => {
-  test("is said, and goes on when it is back", limit, async () => {
-    const own = await serve([...args, "--port", "0"]);
-    await withPage(async (page) => {
-      own.pause();
-      await page.getByRole("button", { name: "Hide ship" }).click();
-      await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
-      await page.waitForSelector("#problem:not([hidden])");
-      assert.match(await page.locator("#problem p").textContent(), /^The server does not answer\. The page resumes when it is back\.$/);
-      assert.equal(await page.locator("#waiting").textContent(), "");
-      assert.equal(await busy(page, "grid"), "true");
-      own.resume();
-      await page.waitForSelector("#problem", { state: "hidden" });
-      await settled(page);
-      assert.equal(await busy(page, "grid"), "false");
-      assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
-    }, { url: own.url, expected: failures });
-    await own.stop();
-  });
+test("a server that hangs is said, and goes on when it is back", limit, async () => {
+  const own = await serve([...args, "--port", "0"]);
+  await withPage(async (page) => {
+    own.pause();
+    await press(page, "Hide ship");
+    await until(page, () => document.getElementById("waiting").textContent === "Waiting for the server…");
+    assert.match(await problemOf(page), /^The server does not answer\. The page resumes when it is back\.$/);
+    assert.equal(await page.locator("#waiting").textContent(), "");
+    assert.equal(await busy(page, "grid"), "true");
+    own.resume();
+    await page.waitForSelector("#problem", { state: "hidden" });
+    await settled(page);
+    assert.equal(await busy(page, "grid"), "false");
+    assert.equal(await page.locator('.tile[aria-label$=": ship"]').count(), 0);
+  }, { url: own.url, expected: failures });
+  await own.stop();
 });
 
 describe("a server that stops", () => {
@@ -87,18 +81,16 @@ describe("a server that stops", () => {
     const first = await serve([...args, "--port", "0"]);
     await withPage(async (page) => {
       await first.stop();
-      await page.getByRole("button", { name: "Hide ship" }).click();
-      await page.waitForSelector("#problem:not([hidden])");
-      assert.match(await page.locator("#problem").textContent(), /The server does not answer\. The page resumes when it is back\./);
+      await press(page, "Hide ship");
+      assert.match(await problemOf(page), /The server does not answer\. The page resumes when it is back\./);
       // Nothing is said of classes that nobody has predicted.
-      await page.getByRole("button", { name: "New class" }).click();
-      await page.getByRole("textbox", { name: "Name" }).fill("pony");
+      await newClass(page, "pony");
       assert.equal(await page.locator("#effect").textContent(), "");
-      await page.getByRole("button", { name: "Done" }).click();
+      await press(page, "Done");
       assert.doesNotMatch(await page.locator("main").innerText(), /take|correctly/);
       const second = await serve([...args, "--port", new URL(first.url).port]);
       await page.waitForSelector("#problem", { state: "hidden" });
-      await announced(page, "The server is back.");
+      await announced(page, /^The server is back\.$/);
       await settled(page);
       await until(page, () => !document.querySelector('.tile[aria-label$=": ship"]'));
       await second.stop();
@@ -128,21 +120,19 @@ describe("a server that stops", () => {
 });
 
 describe("what the server refuses", () => {
-  test("is said in its words", limit, () => withPage(async (page) => {
-    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error: { code: "bad_request", message: "bank.add: wrong", expected: "another" } } }));
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.equal(await page.locator("#problem p").textContent(), "bank.add: wrong (expected another).");
-    assert.equal(await busy(page, "grid"), "true");
-  }, { expected: failures }));
-
-  test("is said with its place once", limit, () => withPage(async (page) => {
-    const error = { code: "bad_request", message: "bank.remove[9]: expected one class, found none", field: "bank.remove[9]", expected: "one class", found: "none" };
-    await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json: { error } }));
-    await page.getByRole("button", { name: "Hide ship" }).click();
-    await page.waitForSelector("#problem:not([hidden])");
-    assert.equal(await page.locator("#problem p").textContent(), "bank.remove[9]: expected one class, found none.");
-  }, { expected: failures }));
+  const place = { field: "bank.remove[9]", expected: "one class", found: "none" };
+  for (const [title, error, said] of [
+    ["is said in its words", { message: "bank.add: wrong", expected: "another" }, "bank.add: wrong (expected another)."],
+    ["is said with its place once", { message: "bank.remove[9]: expected one class, found none", ...place },
+      "bank.remove[9]: expected one class, found none."]]) {
+    test(title, limit, () => withPage(async (page) => {
+      const json = { error: { code: "bad_request", ...error } };
+      await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json }));
+      await press(page, "Hide ship");
+      assert.equal(await problemOf(page), said);
+      assert.equal(await busy(page, "grid"), "true");
+    }, { expected: failures }));
+  }
 
   test("is not sent: a bank without a class of the model", limit, () => withPage(async (page) => {
     await page.evaluate(() => {
@@ -150,34 +140,32 @@ describe("what the server refuses", () => {
       const hidden = Page.bank.classes.map((one) => one.name).filter((one) => !["deer", "ship"].includes(one));
       sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden, next: 3 }));
     });
-    await page.reload();
-    await page.waitForSelector(".bars li");
-    await page.getByRole("button", { name: "Hide ship" }).click();
+    await reload(page);
+    await press(page, "Hide ship");
     for (const button of ["Hide deer", "Redescribe deer"]) assert.equal(await page.getByRole("button", { name: button }).isDisabled(), true, button);
     await settled(page);
     // Nor is an explanation asked for where one class is left.
-    await page.getByRole("button", { name: "Delete foal" }).click();
-    await page.getByRole("button", { name: "Delete pony" }).click();
+    await press(page, "Delete foal", "Delete pony");
     await settled(page);
     assert.match(await page.locator(".verdict-name").textContent(), /^deer 100 %$/);
     assert.equal(await page.locator("#problem").isVisible(), false);
   }));
 
-  const name = (page) => page.getByRole("textbox", { name: "Name" });
-
-  test("is not sent: names that are too long or have control characters", limit, () => withPage(async (page) => {
+  test("is not sent: names that are missing, taken, too long or have control characters", limit, () => withPage(async (page) => {
     const refused = [];
     page.on("response", (response) => {
       if (!response.ok()) refused.push(response.status());
     });
-    await page.getByRole("button", { name: "New class" }).click();
+    await press(page, "New class");
+    assert.equal(await page.locator("#name-problem").textContent(), "Give the class a name.");
     await page.getByLabel("Like").selectOption("horse");
-    await name(page).fill("字".repeat(67));  // 201 bytes
-    assert.equal(await page.locator("#name-problem").textContent(), "The name is too long: it has more than 200 bytes.");
-    await name(page).fill("tab\there");
-    assert.match(await page.locator("#name-problem").textContent(), /cannot be shown/);
-    await name(page).fill("字".repeat(66));
-    assert.equal(await page.locator("#name-problem").textContent(), "");
+    for (const [name, said] of [["horse", /has a class horse/],
+      ["unknown", /^"unknown" is the answer for pictures of no known class\. Choose another name\.$/],
+      ["字".repeat(67), /^The name is too long: it has more than 200 bytes\.$/], ["tab\there", /cannot be shown/],
+      ["字".repeat(66), /^$/]]) {
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      assert.match(await page.locator("#name-problem").textContent(), said);
+    }
     await settled(page);
     await page.waitForSelector("#effect:not(:empty)");
     assert.deepEqual(refused, []);
@@ -190,17 +178,12 @@ describe("what the server refuses", () => {
       const own = Array.from({ length: number }, (_, i) => ({ id: i + 1, name: `class ${i}`, base: "horse", changes: {} }));
       sessionStorage.setItem(Page.bank.storageKey, JSON.stringify({ own, hidden: [], next: own.length + 1 }));
     }, most);
-    await page.reload();
-    await page.waitForSelector(".bars li");
-    await settled(page);
-    await page.getByRole("button", { name: "New class" }).click();
-    await name(page).fill("one more");
+    await reload(page);
+    await newClass(page, "one more");
     assert.equal(await page.locator("#name-problem").textContent(), `The server takes at most ${most} classes of yours. Delete another one to use this one.`);
-    await page.getByRole("button", { name: "Done" }).click();
-    await settled(page);
+    await pressAndSettle(page, "Done");
     assert.equal(await page.locator("#problem").isVisible(), false);
-    await page.getByRole("button", { name: "Delete class 0", exact: true }).click();
-    await settled(page);
+    await clickAndSettle(page.getByRole("button", { name: "Delete class 0", exact: true }));
     assert.match(await page.locator(".class-rows .own").last().textContent(), /one more yours.*It takes /);
   }));
 });
@@ -229,11 +212,9 @@ describe("a token", () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), "token");
     assert.equal(await page.locator("#token").getAttribute("type"), "password");
     assert.deepEqual(await violations(page), []);
-    await page.keyboard.type("a wrong one");
-    await page.keyboard.press("Enter");
+    await enter(page, "a wrong one");
     await until(page, () => document.getElementById("token-problem").textContent.startsWith("The server does not accept this token."));
-    await page.keyboard.type(token);
-    await page.keyboard.press("Enter");
+    await enter(page, token);
     await loaded(page);
     await page.reload();  // it lasts as long as the tab
     await loaded(page);
@@ -267,12 +248,10 @@ describe("a token", () => {
   test("that no header can carry is wrong, not a server that is away", limit, () => withPage(async (page) => {
     assert.match(await page.locator("#token-problem").textContent(), /^The server does not accept this token\./);
     assert.equal(await page.locator("#problem").isVisible(), false);
-    await page.keyboard.type("also wrong…");
-    await page.keyboard.press("Enter");
+    await enter(page, "also wrong…");
     await until(page, () => document.getElementById("token").value === "");
     assert.equal(await page.locator("#token-form").isVisible(), true);
-    await page.keyboard.type(token);
-    await page.keyboard.press("Enter");
+    await enter(page, token);
     await loaded(page);
   }, { ...asked, url: `${plain}#token=${encodeURIComponent(`${token}…`)}` }));
 

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { after, before, describe, test } = require("node:test");
-const { SCREENS, samplePage, realPage, launch, open, until, assertFitsAndIsAccessible } = require("./pages.js");
+const { SCREENS, samplePage, realPage, launch, open, withSample, until, assertFitsAndIsAccessible } = require("./pages.js");
 const { KINDS } = require("./sample_data.js");
 
 const samples = process.env.PAGE ? [[process.env.PAGE, realPage(process.env.PAGE)]] : KINDS.map((kind) => [kind, samplePage(kind)]);
@@ -41,19 +41,15 @@ for (const [name, sample] of samples) {
   describe(`report ${name}`, () => {
     const run = sample.report.runs[0];
     let browser;
-    let context;
     let page;
     let problems;
 
     before(async () => {
       browser = await launch();
-      ({ context, page, problems } = await open(browser, sample));
+      ({ page, problems } = await open(browser, sample));
     });
 
-    after(async () => {
-      await context.close();
-      await browser.close();
-    });
+    after(() => browser.close());
 
     test("headline figures equal the data", async () => {
       for (const key of ["zsl", "u", "s", "h"]) {
@@ -97,9 +93,9 @@ for (const [name, sample] of samples) {
       }
     });
 
-    for (const width of [1400, 390]) test(`every chart draws marks, all within its box, ${width} px wide`, async () => {
-      const view = await open(browser, sample, { viewport: { width, height: 844 } });
-      const charts = await view.page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
+    for (const width of [1400, 390]) test(`every chart draws marks, all within its box, ${width} px wide`,
+      () => withSample(browser, sample, async (screen) => {
+      const charts = await screen.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => {
         const svg = node.querySelector(".chart > svg");
         if (!svg) {
           const canvas = node.querySelector(".chart > canvas");
@@ -123,13 +119,12 @@ for (const [name, sample] of samples) {
         assert.deepEqual(outside, [], id);
         assert.equal(bad, 0, `${id} has broken coordinates`);
       }
-      await view.context.close();
-    });
+    }, { viewport: { width, height: 844 } }));
 
-    for (const width of [1400, 390]) test(`no curve crosses a label of the trade-off, ${width} px wide`, async () => {
+    for (const width of [1400, 390]) test(`no curve crosses a label of the trade-off, ${width} px wide`,
+      () => withSample(browser, sample, async (screen) => {
       if (!run.curve) return;
-      const view = await open(browser, sample, { viewport: { width, height: 844 } });
-      const { labels, crossed } = await view.page.locator("#fig-tradeoff .chart > svg").evaluate((svg) => {
+      const { labels, crossed } = await screen.locator("#fig-tradeoff .chart > svg").evaluate((svg) => {
         const points = [...svg.querySelectorAll("path.line")].flatMap((path) => {
           const length = path.getTotalLength();
           return Array.from({ length: Math.ceil(length) + 1 }, (_, i) => path.getPointAtLength(Math.min(i, length)));
@@ -142,8 +137,7 @@ for (const [name, sample] of samples) {
       });
       assert.ok(labels.length >= 3, `contours without labels: ${labels}`);
       assert.deepEqual(crossed, []);
-      await view.context.close();
-    });
+    }, { viewport: { width, height: 844 } }));
 
     test("that there are no published rows is said once", async () => {
       if (sample.report.reference.length) return;
@@ -162,8 +156,7 @@ for (const [name, sample] of samples) {
     test("the keyboard reaches every chart, steps through its marks and closes the tooltip", async () => {
       for (const id of await page.locator("figure.figure").evaluateAll((nodes) => nodes.map((node) => node.id))) {
         const chart = page.locator(`#${id} .chart`);
-        await chart.focus();
-        await page.keyboard.press(id === "fig-subspaces-3d" ? "n" : "ArrowRight");
+        await chart.press(id === "fig-subspaces-3d" ? "n" : "ArrowRight");
         assert.ok(await page.locator("#tooltip").isVisible(), id);
         const text = await page.locator("#tooltip").innerText();
         assert.ok(text.trim().length > 3 && !/undefined|NaN/.test(text), `${id}: ${text}`);
@@ -211,37 +204,33 @@ for (const [name, sample] of samples) {
     });
 
     for (const [scheme, width] of SCREENS(1400, 390)) {
-      test(`no overflow, no small text, no axe violation: ${scheme}, ${width} px`, async () => {
-        const view = await open(browser, sample, { viewport: { width, height: 844 }, colorScheme: scheme });
-        assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), scheme);
-        assert.deepEqual(await smallTexts(view.page), []);
-        await assertFitsAndIsAccessible(view.page, name, "main", ".scroll-box, svg, .visually-hidden");
-        assert.deepEqual(view.problems, []);
-        await view.context.close();
-      });
+      const title = `no overflow, no small text, no axe violation: ${scheme}, ${width} px`;
+      test(title, () => withSample(browser, sample, async (screen) => {
+        assert.equal(await screen.evaluate(() => document.documentElement.dataset.theme), scheme);
+        assert.deepEqual(await smallTexts(screen), []);
+        await assertFitsAndIsAccessible(screen, name, "main", ".scroll-box, svg, .visually-hidden");
+      }, { viewport: { width, height: 844 }, colorScheme: scheme }));
     }
 
-    test("paper has every section, in light colours", async () => {
-      const view = await open(browser, sample, { colorScheme: "dark" });
-      const corners = () => view.page.locator(".chart canvas").evaluateAll((nodes) => nodes.map((node) => node.getContext("2d").getImageData(1, 1, 1, 1).data[0]));
+    test("paper has every section, in light colours", () => withSample(browser, sample, async (paper) => {
+      const corners = () => paper.locator(".chart canvas").evaluateAll((nodes) => nodes.map((node) => node.getContext("2d").getImageData(1, 1, 1, 1).data[0]));
       // The printer asks before it changes the media, so the drawing cannot rely on it.
-      await view.page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+      await paper.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
       assert.ok((await corners()).every((red) => red === 255));
-      await view.page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+      await paper.evaluate(() => window.dispatchEvent(new Event("afterprint")));
       assert.ok((await corners()).every((red) => red < 60));
-      assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), "dark");
-      await view.page.emulateMedia({ media: "print" });
-      await until(view.page, () => document.documentElement.classList.contains("printing"));
-      const sections = await view.page.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
+      assert.equal(await paper.evaluate(() => document.documentElement.dataset.theme), "dark");
+      await paper.emulateMedia({ media: "print" });
+      await until(paper, () => document.documentElement.classList.contains("printing"));
+      const sections = await paper.locator("section").evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().height));
       assert.equal(sections.length, 9);
       assert.ok(sections.every((height) => height > 20));
-      assert.ok(await view.page.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
-      assert.equal(await view.page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
+      assert.ok(await paper.locator(".toolbar, #contents").evaluateAll((nodes) => nodes.every((node) => getComputedStyle(node).display === "none")));
+      assert.equal(await paper.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(255, 255, 255)");
       assert.ok((await corners()).every((red) => red === 255));
-      const pdf = await view.page.pdf();
+      const pdf = await paper.pdf();
       assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
-      await view.context.close();
-    });
+    }, { colorScheme: "dark" }));
 
     test("no console error, no exception, no request", () => assert.deepEqual(problems, []));
 
