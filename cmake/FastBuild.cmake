@@ -8,7 +8,7 @@ if("${CMAKE_CXX_COMPILER_LAUNCHER} $ENV{CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES cc
   set(unity_default OFF)
 endif()
 option(PARSNETS_UNITY "Compile sources in groups, with precompiled headers" ${unity_default})
-set(PARSNETS_GROUP_SIZE 8)
+set(PARSNETS_GROUP_SIZE 16)
 
 set(PARSNETS_COMMON_HEADERS <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem>
     <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
