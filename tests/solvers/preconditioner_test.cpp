@@ -29,19 +29,19 @@ TEST(Preconditioner, IsTheInverseOfTheRidgeSystem) {
 
 namespace {
 
-constexpr std::size_t n = 50, h = 4, m = 3, networks = 5, k = 2;
+constexpr std::size_t n = 50, h = 4, m = 3, networks = 5, active = 2;
 
 struct DirectionProblem {
   Matrix<float> z = test::random_matrix<float>(n, h, 2), g = test::random_matrix<float>(n, m, 3),
                 theta = test::random_matrix<float>(networks * (h + 1), m, 4);
-  Matrix<std::uint16_t> open{n, k};
+  Matrix<std::uint16_t> open{n, active};
   double constant = 0, eigenvalue = 0;
 
   DirectionProblem() {
     double squares = 0;
     for (const float v : z.values()) squares += static_cast<double>(v) * v;
     constant = std::sqrt(squares / (n * h));
-    eigenvalue = squares / (n * h) * n * k / networks;
+    eigenvalue = squares / (n * h) * n * active / networks;
     for (std::size_t l = 0; l < n; ++l) {  // network 4 is never open
       open(l, 0) = static_cast<std::uint16_t>(l % 3);
       open(l, 1) = 3;
@@ -67,7 +67,7 @@ TEST(GatedDirection, SolvesTheRidgeSystemOfEachNetworkOnItsOwnSamples) {
       for (std::size_t j = 0; j < m; ++j)
         for (std::size_t a = 0; a <= h; ++a) {
           const auto coordinate = [&](std::size_t b) {  // of the direction, in inputs [c, z], before weight/k
-            return direction(i * (h + 1) + b, j) / (b == 0 ? p.constant : 1.0) * k / weight;
+            return direction(i * (h + 1) + b, j) / (b == 0 ? p.constant : 1.0) * active / weight;
           };
           if (i == 4) {
             EXPECT_EQ(direction(i * (h + 1) + a, j), 0);
