@@ -111,7 +111,7 @@ TEST_F(CHeader, NamesTheNetworkOfTheFeaturesByItsHashAlone) {
   EXPECT_NE(text.find("sha256 " + test::small_source().sha256 + ",\n * 96 x 64 tf whole:"), std::string::npos) << text;
   EXPECT_EQ(text.find("layer"), std::string::npos);
   EXPECT_EQ(text.find("int backbone"), std::string::npos);
-  output_with(text, "return m[0] == 0 || m_bytes == 0;");
+  EXPECT_EQ(output_with(text, "puts(\"fine\"); return m[0] == 0 || m_bytes == 0;"), "fine\n");
 }
 
 TEST_F(CHeader, RefusesANameThatIsNoIdentifier) {
