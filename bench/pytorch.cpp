@@ -10,6 +10,7 @@
 #include "formats/npy.hpp"
 #include "parsnets/training.hpp"
 #include "problem.hpp"
+#include "train/fitter.hpp"
 #include "train/validation.hpp"
 
 namespace bench {
