@@ -7,13 +7,10 @@ void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau,
              int* info);
 void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
              const int* lwork, int* info);
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 }
 
 #include "base/linalg.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,25 +31,6 @@ void check_lapack(int info, const char* routine) {
   if (info != 0) throw Error(ErrorCode::failure, fmt::format("LAPACK's {} failed (info {})", routine, info));
 }
 
-/// The routine of BLAS or LAPACK for float or for double.
-template <class T, class Single, class Double>
-auto routine(Single single, Double twice) {
-  if constexpr (std::is_same_v<T, float>)
-    return single;
-  else
-    return twice;
-}
-
-/// C = alpha·op(A)·op(B) + beta·C, C being m x n.
-template <class T>
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k,
-          std::type_identity_t<T> alpha, const T* a, std::size_t lda, const T* b, std::size_t ldb,
-          std::type_identity_t<T> beta, T* c, std::size_t ldc) {
-  routine<T>(cblas_sgemm, cblas_dgemm)(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n),
-                                       static_cast<int>(k), alpha, a, static_cast<int>(lda), b, static_cast<int>(ldb),
-                                       beta, c, static_cast<int>(ldc));
-}
-
 }  // namespace
 
 template <class T>
@@ -64,14 +42,8 @@ void multiply(ThreadPool& pool, Trans trans_a, std::type_identity_t<MatrixView<c
   check(rows == c.rows() && inner == (trans_b == Trans::no ? b.rows() : b.cols()) &&
             c.cols() == (trans_b == Trans::no ? b.cols() : b.rows()),
         "multiply");
-  if (c.empty()) return;
-  const auto ta = trans_a == Trans::no ? CblasNoTrans : CblasTrans,
-             tb = trans_b == Trans::no ? CblasNoTrans : CblasTrans;
-  pool.parallel_for(rows, kMultiplyRows, [&](std::size_t begin, std::size_t end, std::size_t) {
-    const T* part = trans_a == Trans::no ? a.data() + begin * a.cols() : a.data() + begin;
-    gemm(ta, tb, end - begin, c.cols(), inner, alpha, part, std::max<std::size_t>(1, a.cols()), b.data(),
-         std::max<std::size_t>(1, b.cols()), beta, c.data() + begin * c.cols(), c.cols());
-  });
+  multiply_blocks<T>(&pool, rows, c.cols(), inner, alpha, {a.data(), a.cols(), trans_a}, {b.data(), b.cols(), trans_b},
+                     beta, c.data(), c.cols());
 }
 
 template void multiply(ThreadPool&, Trans, MatrixView<const float>, Trans, MatrixView<const float>, MatrixView<float>,
@@ -114,13 +86,8 @@ void multiply_lower(ThreadPool& pool, std::type_identity_t<MatrixView<const T>> 
                     std::type_identity_t<T> beta) {
   const std::size_t d = c.rows();
   check(c.cols() == d && a.cols() == d && b.cols() == d && a.rows() == b.rows(), "multiply_lower");
-  // Row panels of the triangle; the first panels are short, so the chunks are dealt out from the end.
-  const std::size_t panels = ThreadPool::chunk_count(d, kMultiplyRows);
-  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
-    const std::size_t begin = (panels - 1 - p) * kMultiplyRows, end = std::min(d, begin + kMultiplyRows);
-    gemm(CblasTrans, CblasNoTrans, end - begin, end, a.rows(), alpha, a.data() + begin, d, b.data(), d, beta,
-         c.data() + begin * d, d);
-  });
+  multiply_blocks<T>(&pool, d, d, a.rows(), alpha, {a.data(), d, Trans::yes}, {b.data(), d, Trans::no}, beta, c.data(),
+                     d, Part::lower);
 }
 template void multiply_lower(ThreadPool&, MatrixView<const double>, MatrixView<const double>, MatrixView<double>,
                              double, double);
@@ -132,37 +99,9 @@ Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x) {
   return gram;
 }
 
-void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, std::size_t block,
-                         MatrixView<double> sum) {
-  const std::size_t d = x.cols();
-  check(sum.rows() == d && sum.cols() == d && block > 0, "add_gram_of_columns");
-  constexpr std::size_t kTile = 256;  // a tile of products and its two operands stay in the cache of a core
-  struct Tile {
-    std::size_t row, col;
-  };
-  std::vector<Tile> tiles;
-  for (std::size_t r = 0; r < d; r += kTile)
-    for (std::size_t c = 0; c <= r; c += kTile) tiles.push_back({r, c});
-  pool.parallel_for(tiles.size(), 1, [&](std::size_t t, std::size_t, std::size_t) {
-    const auto [row, col] = tiles[t];
-    const std::size_t rows = std::min(kTile, d - row), cols = std::min(kTile, d - col);
-    Matrix<float> products(rows, cols);
-    for (std::size_t first = 0; first < x.rows(); first += block) {
-      const float* samples = x.data() + first * d;
-      const std::size_t count = std::min(block, x.rows() - first);
-      if (row == col)
-        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(rows), static_cast<int>(count), 1.0f,
-                    samples + row, static_cast<int>(d), 0.0f, products.data(), static_cast<int>(cols));
-      else
-        gemm(CblasTrans, CblasNoTrans, rows, cols, count, 1, samples + row, d, samples + col, d, 0, products.data(),
-             cols);
-      for (std::size_t r = 0; r < rows; ++r) {
-        double* to = sum.data() + (row + r) * d + col;
-        const std::size_t last = row == col ? r + 1 : cols;
-        for (std::size_t c = 0; c < last; ++c) to[c] += factor * products(r, c);
-      }
-    }
-  });
+void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, MatrixView<double> sum) {
+  check(sum.rows() == x.cols() && sum.cols() == x.cols(), "add_gram_of_columns");
+  add_gram_lower(pool, x, factor, sum);
   mirror_lower(pool, sum);
 }
 
@@ -247,43 +186,72 @@ Matrix<float> to_float(MatrixView<const double> a) {
   return out;
 }
 
-// Cholesky factors by panels of kPanelColumns columns: all but the small blocks on the diagonal is matrix products,
-// shared out over the pool. Matrices are row-major, L is the lower triangle; LAPACK reads it as the upper one of the
-// transpose.
+// Cholesky factors by panels of kPanelColumns columns: all but the small blocks on the diagonal is matrix products.
+// With the inverses of those blocks, solutions are products, too.
 namespace {
 
-constexpr std::size_t kPanelColumns = 128;
+constexpr std::size_t kPanelColumns = 96;  // a multiple of the columns of a tile on every processor
+constexpr std::size_t kSmallBlock = 12;    // factorised value by value
 
-/// B = L⁻¹·B, L⁻ᵀ·B or (from the right) B·L⁻ᵀ with a lower triangle L; B is m x n.
+}  // namespace
+
 template <class T>
-void solve_triangle(CBLAS_SIDE side, CBLAS_TRANSPOSE trans, std::size_t m, std::size_t n, const T* l, std::size_t ldl,
-                    T* b, std::size_t ldb) {
-  routine<T>(cblas_strsm, cblas_dtrsm)(CblasRowMajor, side, CblasLower, trans, CblasNonUnit, static_cast<int>(m),
-                                       static_cast<int>(n), 1, l, static_cast<int>(ldl), b, static_cast<int>(ldb));
+std::size_t factorise_block(std::size_t n, T* a, std::size_t stride, T* inverse, std::size_t width) {
+  if (n <= kSmallBlock) {
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = j; i < n; ++i) {
+        T value = a[i * stride + j];
+        for (std::size_t k = 0; k < j; ++k) value -= a[i * stride + k] * a[j * stride + k];
+        if (i == j && !(value > 0 && std::isfinite(value))) return j + 1;
+        a[i * stride + j] = i == j ? std::sqrt(value) : value / a[j * stride + j];
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < n; ++i) {
+        T sum = i == j ? T{1} : T{0};
+        for (std::size_t k = j; k < i; ++k) sum -= a[i * stride + k] * inverse[k * width + j];
+        inverse[i * width + j] = i < j ? T{0} : sum / a[i * stride + i];
+      }
+    return 0;
+  }
+  const std::size_t half = n / 2, rest = n - half;
+  T *below = a + half * stride, *corner = below + half, *inverse_below = inverse + half * width;
+  if (const std::size_t pivot = factorise_block(half, a, stride, inverse, width); pivot != 0) return pivot;
+  Matrix<T> moved(rest, half);
+  gemm(Trans::no, Trans::yes, rest, half, half, 1, below, stride, inverse, width, 0, moved.data(), half);
+  for (std::size_t i = 0; i < rest; ++i) std::copy_n(moved.row(i).data(), half, below + i * stride);
+  gemm(Trans::no, Trans::yes, rest, rest, half, -1, below, stride, below, stride, 1, corner, stride);
+  if (const std::size_t pivot = factorise_block(rest, corner, stride, inverse_below + half, width); pivot != 0)
+    return half + pivot;
+  gemm(Trans::no, Trans::no, rest, half, half, 1, below, stride, inverse, width, 0, moved.data(), half);
+  gemm(Trans::no, Trans::no, rest, half, rest, -1, inverse_below + half, width, moved.data(), half, 0, inverse_below,
+       width);
+  for (std::size_t i = 0; i < half; ++i) std::fill_n(inverse + i * width + half, rest, T{0});
+  return 0;
 }
+template std::size_t factorise_block(std::size_t, float*, std::size_t, float*, std::size_t);
+template std::size_t factorise_block(std::size_t, double*, std::size_t, double*, std::size_t);
 
-/// The lower triangle of A becomes L with A = LLᵀ. Returns 0, or the pivot (from 1) that is not positive or not finite.
+namespace {
+
+/// The lower triangle of A becomes L with A = LLᵀ, and the rows of `inverses` (n x kPanelColumns) the inverses of its
+/// blocks on the diagonal. Returns 0, or the pivot (from 1) that is not positive or not finite.
 template <class T>
-std::size_t factorise(ThreadPool& pool, MatrixView<T> a) {
+std::size_t factorise(ThreadPool& pool, MatrixView<T> a, Matrix<T>& inverses) {
   const std::size_t n = a.rows();
-  T* l = a.data();
+  inverses = Matrix<T>(n, kPanelColumns);
+  Matrix<T> moved(n, kPanelColumns);
   for (std::size_t begin = 0; begin < n; begin += kPanelColumns) {
     const std::size_t width = std::min(kPanelColumns, n - begin), rest = begin + width;
-    pool.parallel_for(n - begin, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
-      T* rows = l + (begin + first) * n;  // less what the panels to the left account for
-      if (begin > 0)
-        gemm(CblasNoTrans, CblasTrans, last - first, width, begin, -1, rows, n, l + begin * n, n, 1, rows + begin, n);
-    });
-    T* corner = l + begin * n + begin;
-    const int size = static_cast<int>(width), stride = static_cast<int>(n);
-    int info = 0;
-    routine<T>(spotrf_, dpotrf_)("U", &size, corner, &stride, &info);
-    if (info != 0) return begin + static_cast<std::size_t>(info);
-    for (std::size_t i = 0; i < width; ++i)  // OpenBLAS lets a NaN pivot pass
-      if (!std::isfinite(corner[i * n + i])) return begin + i + 1;
-    pool.parallel_for(n - rest, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
-      solve_triangle(CblasRight, CblasTrans, last - first, width, corner, n, l + (rest + first) * n + begin, n);
-    });
+    T *rows = a.data() + begin * n, *corner = rows + begin, *below = a.data() + rest * n + begin;
+    if (begin > 0)  // less what the panels to the left account for
+      multiply_blocks<T>(&pool, n - begin, width, begin, -1, {rows, n, Trans::no}, {rows, n, Trans::yes}, 1, corner, n);
+    T* inverse = inverses.row(begin).data();
+    if (const std::size_t pivot = factorise_block(width, corner, n, inverse, kPanelColumns); pivot != 0)
+      return begin + pivot;
+    multiply_blocks<T>(&pool, n - rest, width, width, 1, {below, n, Trans::no}, {inverse, kPanelColumns, Trans::yes}, 0,
+                       moved.data(), kPanelColumns);
+    for (std::size_t i = 0; i < n - rest; ++i) std::copy_n(moved.row(i).data(), width, below + i * n);
   }
   return 0;
 }
@@ -293,7 +261,7 @@ std::size_t factorise(ThreadPool& pool, MatrixView<T> a) {
 Cholesky::Cholesky(ThreadPool& pool, Matrix<double> a, double ridge) : factor_(std::move(a)) {
   check(factor_.rows() == factor_.cols(), "Cholesky");
   for (std::size_t i = 0; i < factor_.rows(); ++i) factor_(i, i) += ridge;
-  if (const std::size_t pivot = factorise(pool, factor_.view()); pivot != 0)
+  if (const std::size_t pivot = factorise(pool, factor_.view(), inverses_); pivot != 0)
     throw Error(ErrorCode::failure, fmt::format("a matrix is not positive definite (pivot {}); use a larger {}", pivot,
                                                 option_name("lambda")));
 }
@@ -305,56 +273,55 @@ Cholesky::Cholesky(Matrix<double> a, double ridge) {
 
 void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
   check(b.rows() == factor_.rows(), "Cholesky::solve");
-  constexpr std::size_t kColumns = 32;
-  const std::size_t n = b.rows(), m = b.cols();
-  if (b.empty()) return;
+  const std::size_t n = b.rows(), m = b.cols(), panels = ThreadPool::chunk_count(n, kPanelColumns);
   const double* l = factor_.data();
-  const auto solve_block = [&](CBLAS_TRANSPOSE trans, std::size_t begin, std::size_t width) {
-    pool.parallel_for(m, kColumns, [&](std::size_t first, std::size_t last, std::size_t) {
-      solve_triangle(CblasLeft, trans, width, last - first, l + begin * n + begin, n, b.data() + begin * m + first, m);
-    });
+  Matrix<double> part(kPanelColumns, m);
+  const auto solve_block = [&](Trans trans, std::size_t begin, std::size_t width) {
+    double* rows = b.data() + begin * m;
+    multiply_blocks<double>(&pool, width, m, width, 1, {inverses_.row(begin).data(), kPanelColumns, trans},
+                            {rows, m, Trans::no}, 0, part.data(), m);
+    std::copy_n(part.data(), width * m, rows);
   };
   for (std::size_t begin = 0; begin < n; begin += kPanelColumns) {  // L·Y = B
-    const std::size_t width = std::min(kPanelColumns, n - begin), rest = begin + width;
-    solve_block(CblasNoTrans, begin, width);
-    pool.parallel_for(n - rest, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
-      gemm(CblasNoTrans, CblasNoTrans, last - first, m, width, -1, l + (rest + first) * n + begin, n,
-           b.data() + begin * m, m, 1, b.data() + (rest + first) * m, m);
-    });
+    const std::size_t width = std::min(kPanelColumns, n - begin);
+    if (begin > 0)
+      multiply_blocks<double>(&pool, width, m, begin, -1, {l + begin * n, n, Trans::no}, {b.data(), m, Trans::no}, 1,
+                              b.data() + begin * m, m);
+    solve_block(Trans::no, begin, width);
   }
-  for (std::size_t panel = ThreadPool::chunk_count(n, kPanelColumns); panel-- > 0;) {  // Lᵀ·X = Y
-    const std::size_t begin = panel * kPanelColumns, width = std::min(kPanelColumns, n - begin);
-    solve_block(CblasTrans, begin, width);
-    pool.parallel_for(begin, kPanelColumns, [&](std::size_t first, std::size_t last, std::size_t) {
-      gemm(CblasTrans, CblasNoTrans, last - first, m, width, -1, l + begin * n + first, n, b.data() + begin * m, m, 1,
-           b.data() + first * m, m);
-    });
+  for (std::size_t panel = panels; panel-- > 0;) {  // Lᵀ·X = Y
+    const std::size_t begin = panel * kPanelColumns, width = std::min(kPanelColumns, n - begin), rest = begin + width;
+    if (rest < n)
+      multiply_blocks<double>(&pool, width, m, n - rest, -1, {l + rest * n + begin, n, Trans::yes},
+                              {b.data() + rest * m, m, Trans::no}, 1, b.data() + begin * m, m);
+    solve_block(Trans::yes, begin, width);
   }
 }
 
 Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a) {
   check(a.rows() == a.cols(), "inverse_of_positive");
   const std::size_t n = a.rows(), panels = ThreadPool::chunk_count(n, kPanelColumns);
-  if (const std::size_t pivot = factorise(pool, a.view()); pivot != 0)
+  Matrix<float> inverses;
+  if (const std::size_t pivot = factorise(pool, a.view(), inverses); pivot != 0)
     throw Error(ErrorCode::failure,
                 fmt::format("a matrix is not positive definite (pivot {}); use a larger shrinkage", pivot));
   const float* l = a.data();
   Matrix<float> z(n, n, 0.0f);  // L⁻¹, a panel of columns at a time; the first are the longest
   pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
     const std::size_t left = p * kPanelColumns, columns = std::min(kPanelColumns, n - left);
-    for (std::size_t i = left; i < left + columns; ++i) z(i, i) = 1;
-    for (std::size_t begin = left; begin < n; begin += kPanelColumns) {
+    Matrix<float> part(kPanelColumns, columns);
+    for (std::size_t i = 0; i < columns; ++i) std::copy_n(inverses.row(left + i).data(), i + 1, &z(left + i, left));
+    for (std::size_t begin = left + columns; begin < n; begin += kPanelColumns) {
       const std::size_t width = std::min(kPanelColumns, n - begin);
-      float* block = z.data() + begin * n + left;
-      if (begin > left)
-        gemm(CblasNoTrans, CblasNoTrans, width, columns, begin - left, -1, l + begin * n + left, n,
-             z.data() + left * n + left, n, 1, block, n);
-      solve_triangle(CblasLeft, CblasNoTrans, width, columns, l + begin * n + begin, n, block, n);
+      gemm(Trans::no, Trans::no, width, columns, begin - left, 1, l + begin * n + left, n, z.data() + left * n + left,
+           n, 0, part.data(), columns);
+      gemm(Trans::no, Trans::no, width, columns, width, -1, inverses.row(begin).data(), kPanelColumns, part.data(),
+           columns, 0, &z(begin, left), n);
     }
   });
   pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {  // L⁻ᵀ·L⁻¹
     const std::size_t begin = p * kPanelColumns, width = std::min(kPanelColumns, n - begin);
-    gemm(CblasTrans, CblasNoTrans, width, begin + width, n - begin, 1, z.data() + begin * n + begin, n,
+    gemm(Trans::yes, Trans::no, width, begin + width, n - begin, 1, z.data() + begin * n + begin, n,
          z.data() + begin * n, n, 0, a.data() + begin * n, n);
   });
   mirror_lower(pool, a.view());

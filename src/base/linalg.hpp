@@ -1,21 +1,17 @@
 #pragma once
-// Dense linear algebra on BLAS and LAPACK (OpenBLAS), cut into pieces that depend on the problem alone, so that results
-// are bitwise equal for any number of threads. All matrices are row-major. LAPACK reads them as their transposes, which
-// is harmless for symmetric matrices.
+// Dense linear algebra on the products of matrix_product.hpp and on LAPACK (OpenBLAS); results are bitwise equal for
+// any number of threads. All matrices are row-major. LAPACK reads them as their transposes, which is harmless for
+// symmetric matrices.
 
 #include <span>
 #include <type_traits>
 #include <vector>
 
+#include "base/matrix_product.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/threads.hpp"
 
 namespace parsnets {
-
-/// multiply() goes by so many rows of its result: blocks of a multiple of them have the bits of the whole.
-inline constexpr std::size_t kMultiplyRows = 128;
-
-enum class Trans { no, yes };
 
 /// C = alpha·op(A)·op(B) + beta·C for T = float and double. Shapes must agree (a programming error otherwise: throws
 /// Error(failure)).
@@ -47,10 +43,8 @@ double dot(std::span<const float> a, std::span<const float> b);
 /// XᵀX of an n x d matrix: d x d, symmetric to the bit.
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);
 
-/// sum += factor·XᵀX of an n x d matrix: d x d, symmetric before and after. Products of `block` rows of X are formed in
-/// float32 and added up in float64.
-void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, std::size_t block,
-                         MatrixView<double> sum);
+/// sum += factor·XᵀX of an n x d matrix: d x d, symmetric before and after, with the precision of add_gram_lower().
+void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, MatrixView<double> sum);
 
 /// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal, in double.
 class Cholesky {
@@ -63,8 +57,15 @@ class Cholesky {
   void solve(ThreadPool& pool, MatrixView<double> b) const;
 
  private:
-  Matrix<double> factor_;  ///< its lower triangle
+  Matrix<double> factor_;    ///< its lower triangle
+  Matrix<double> inverses_;  ///< of its blocks on the diagonal, one below the other
 };
+
+/// The lower triangle of the n x n matrix at `a` becomes L with A = LLᵀ, and `inverse` becomes L⁻¹ with zeros above its
+/// diagonal; rows are `stride` and `width` values apart. In the calling thread, for small n. Returns 0, or the pivot
+/// (from 1) that is not positive or not finite. What is above the diagonal of A is not defined afterwards.
+template <class T>
+std::size_t factorise_block(std::size_t n, T* a, std::size_t stride, T* inverse, std::size_t width);
 
 /// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Reads the
 /// lower triangle. Throws Error(failure) when the matrix is not positive definite at that precision.

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "base/options.hpp"
+#include "base/simd.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/threads.hpp"
 
@@ -39,24 +40,12 @@ std::string cpu_name() {
   return "unknown";
 }
 
-std::string simd_name() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
-  if (__builtin_cpu_supports("avx2")) return "AVX2";
-  return "SSE2";
-#elif defined(__aarch64__)
-  return "NEON";
-#else
-  return "none known";
-#endif
-}
-
 }  // namespace
 
 MachineInfo machine_info() {
   MachineInfo info;
   info.cpu = cpu_name();
-  info.simd = simd_name();
+  info.simd = simd_name(best_simd());
   info.cores = available_cores();
   info.memory = proc_bytes("/proc/meminfo", "MemTotal:");
   info.free = proc_bytes("/proc/meminfo", "MemAvailable:");

@@ -175,29 +175,18 @@ struct Kernels {
   decltype(&portable::turn) turn;
 };
 
-Kernels kernels_of([[maybe_unused]] RowSimd simd) {
+Kernels kernels_of([[maybe_unused]] Simd simd) {
 #if defined(__x86_64__)
-  if (simd == RowSimd::avx512) return {avx512::product, avx512::turn};
-  if (simd == RowSimd::avx2) return {avx2::product, avx2::turn};
+  if (simd == Simd::avx512) return {avx512::product, avx512::turn};
+  if (simd == Simd::avx2) return {avx2::product, avx2::turn};
 #endif
   return {portable::product, portable::turn};
 }
 
 }  // namespace
 
-RowSimd best_row_simd() {
-  static const RowSimd best = [] {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return RowSimd::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return RowSimd::avx2;
-#endif
-    return RowSimd::portable;
-  }();
-  return best;
-}
-
 void multiply_rows(std::span<const float* const> a, std::size_t inner, const float* b, std::size_t columns,
-                   const float* start, Into into, std::span<float* const> c, RowSimd simd) {
+                   const float* start, Into into, std::span<float* const> c, Simd simd) {
   if (a.empty()) return;
   const Kernels kernels = kernels_of(simd);
   Product p;
@@ -216,7 +205,7 @@ void multiply_rows(std::span<const float* const> a, std::size_t inner, const flo
 }
 
 void multiply_transposed(std::span<const float* const> a, std::size_t inner, const float* b, std::size_t columns,
-                         float* scratch, std::span<float* const> c, std::size_t offset, RowSimd simd) {
+                         float* scratch, std::span<float* const> c, std::size_t offset, Simd simd) {
   const Kernels kernels = kernels_of(simd);
   constexpr std::size_t kPointers = 60;
   float* to[kPointers];

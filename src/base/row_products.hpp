@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/simd.hpp"
 #include "parsnets/matrix.hpp"
 
 // Loops that the compiler vectorises once per instruction set; which one runs is chosen when the program starts.
@@ -27,12 +28,6 @@ inline float* at_least(Matrix<float>& room, std::size_t count) {
   return room.data();
 }
 
-/// Instruction sets that the products are written for.
-enum class RowSimd { portable, avx2, avx512 };
-
-/// The best that this machine has.
-RowSimd best_row_simd();
-
 /// What happens to the rows of a result.
 enum class Into {
   set,          ///< c = sum
@@ -46,12 +41,12 @@ inline constexpr std::size_t kProductScratch = 512 * 64;
 /// c_i = or += start + a_iᵀB for all rows i. a: pointers to `inner` values each; b: inner x columns, row-major; start:
 /// `columns` values, or nullptr for zeros; c: as many pointers as a, to `columns` values each, all different.
 void multiply_rows(std::span<const float* const> a, std::size_t inner, const float* b, std::size_t columns,
-                   const float* start, Into into, std::span<float* const> c, RowSimd simd = best_row_simd());
+                   const float* start, Into into, std::span<float* const> c, Simd simd = best_simd());
 
 /// c_i = B·a_i, b: columns x inner, row-major, turned in `scratch` (kProductScratch values, 64-byte aligned). The
 /// values go to c_i[offset], c_i[offset + 1], …
 void multiply_transposed(std::span<const float* const> a, std::size_t inner, const float* b, std::size_t columns,
                          float* scratch, std::span<float* const> c, std::size_t offset = 0,
-                         RowSimd simd = best_row_simd());
+                         Simd simd = best_simd());
 
 }  // namespace parsnets

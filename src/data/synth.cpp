@@ -1,6 +1,5 @@
 #include "data/synth.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "base/matrix_product.hpp"
 #include "base/rng.hpp"
 #include "data/folder.hpp"
 #include "data/split.hpp"
@@ -156,11 +156,11 @@ class FeatureGenerator {
       for (std::size_t s = 0; s < q; ++s) inner(r, m + s) = signatures_(c, s);
       for (std::size_t s = m + q; s < all; ++s) inner(r, s) = static_cast<float>(o_.nuisance * rng.normal());
     }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o_.hidden, static_cast<int>(all),
-                1.0f, inner.data(), static_cast<int>(all), first_.data(), o_.hidden, 0.0f, middle.data(), o_.hidden);
+    const auto hidden = static_cast<std::size_t>(o_.hidden);
+    gemm(Trans::no, Trans::no, rows, hidden, all, 1, inner.data(), all, first_.data(), hidden, 0, middle.data(),
+         hidden);
     for (auto& v : middle.values()) v = std::tanh(v);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), o_.dimensions, o_.hidden, 1.0f,
-                middle.data(), o_.hidden, second_.data(), o_.dimensions, 0.0f, out, o_.dimensions);
+    gemm(Trans::no, Trans::no, rows, d, hidden, 1, middle.data(), hidden, second_.data(), d, 0, out, d);
     const float* offset = second_.row(static_cast<std::size_t>(o_.hidden)).data();
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t c = 0; c < d; ++c) out[r * d + c] = std::max(0.0f, out[r * d + c] + offset[c]);

@@ -19,8 +19,7 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kBlock = 1024;           ///< samples whose products are formed in float32
-constexpr std::size_t kPrepared = 2 * kBlock;  ///< samples scaled at a time
+constexpr std::size_t kPrepared = 2048;  ///< samples scaled at a time
 
 void add_to(std::span<double> sum, std::span<const double> what) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += what[i];
@@ -132,7 +131,7 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
             for (std::size_t j = first; j < last; ++j) row[j] = static_cast<float>(row[j] * root);
         }
       });
-      add_gram_of_columns(pool, x.view(), sign, kBlock, p_.products[g].view());
+      add_gram_of_columns(pool, x.view(), sign, p_.products[g].view());
       p_.samples =
           sign > 0 ? p_.samples + block.size() : p_.samples - std::min<std::uint64_t>(p_.samples, block.size());
     }

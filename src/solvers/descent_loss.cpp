@@ -66,8 +66,7 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
     const auto scale = static_cast<float>(lengths[r] > 0 ? 1 / lengths[r] : 0);
     for (float& v : u) v *= scale;
   }
-  gemm(CblasNoTrans, CblasTrans, rows, classes, m, tau, unit.data(), m, directions_.data(), m, 0, logits.data(),
-       classes);
+  gemm(Trans::no, Trans::yes, rows, classes, m, tau, unit.data(), m, directions_.data(), m, 0, logits.data(), classes);
   double loss = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     const auto row = logits.row(r);
@@ -81,7 +80,7 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
     row[y] -= weight_ * tau;
   }
   if (gradient.empty()) return loss;
-  gemm(CblasNoTrans, CblasNoTrans, rows, m, classes, 1, logits.data(), classes, directions_.data(), m, 0,
+  gemm(Trans::no, Trans::no, rows, m, classes, 1, logits.data(), classes, directions_.data(), m, 0,
        gradient.row(begin).data(), m);
   for (std::size_t r = 0; r < rows; ++r) {
     const auto g = gradient.row(begin + r);

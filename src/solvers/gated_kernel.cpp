@@ -55,10 +55,10 @@ double GatedKernel::bytes_needed(std::size_t n, std::size_t h, std::size_t netwo
 
 void GatedKernel::tile(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns, float* out,
                        float* scratch) const {
-  gemm(CblasNoTrans, CblasTrans, rows, columns, width_, 1, z_.row(row).data(), width_, z_.row(column).data(), width_, 0,
+  gemm(Trans::no, Trans::yes, rows, columns, width_, 1, z_.row(row).data(), width_, z_.row(column).data(), width_, 0,
        out, columns);
-  gemm(CblasNoTrans, CblasTrans, rows, columns, networks_, 1, gates_.row(row).data(), networks_,
-       gates_.row(column).data(), networks_, 0, scratch, columns);
+  gemm(Trans::no, Trans::yes, rows, columns, networks_, 1, gates_.row(row).data(), networks_, gates_.row(column).data(),
+       networks_, 0, scratch, columns);
   for (std::size_t i = 0; i < rows * columns; ++i) out[i] *= scratch[i];
 }
 
@@ -115,7 +115,7 @@ void GatedKernel::commit(std::size_t b, const float* delta, MatrixView<float> va
   const std::size_t n = size(b), m = values.cols();
   const float* t = panel(b);
   pool_.parallel_for(n_, kPanelGrain, [&](std::size_t first, std::size_t last, std::size_t) {
-    gemm(CblasNoTrans, CblasNoTrans, last - first, m, n, 1, t + first * n, n, delta, m, 1, values.row(first).data(), m);
+    gemm(Trans::no, Trans::no, last - first, m, n, 1, t + first * n, n, delta, m, 1, values.row(first).data(), m);
   });
   const double rows = static_cast<double>(n_);
   count(2 * rows * static_cast<double>(n * m), 4 * rows * static_cast<double>(n + 2 * m));

@@ -2,14 +2,13 @@
 // The gated kernel T(x,x′) = (1 + zᵀz′)·|S(x) ∩ S(x′)| = Φ(x)ᵀΦ(x′), cut into blocks of samples: as panels T[:,B]
 // that are stored, or made when asked for.
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/matrix_product.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/progress.hpp"
 #include "parsnets/threads.hpp"
@@ -75,14 +74,6 @@ Matrix<T> network_inputs(MatrixView<const float> z, std::span<const std::size_t>
     std::copy_n(z.row(rows[r]).data(), z.cols(), inputs.row(r).data() + 1);
   }
   return inputs;
-}
-
-/// BLAS's product of row-major matrices in the calling thread.
-inline void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, std::size_t m, std::size_t n, std::size_t k, float alpha,
-                 const float* a, std::size_t lda, const float* b, std::size_t ldb, float beta, float* c,
-                 std::size_t ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a,
-              static_cast<int>(lda), b, static_cast<int>(ldb), beta, c, static_cast<int>(ldc));
 }
 
 /// Columns are shared out in pieces of this many: a function of their number alone.

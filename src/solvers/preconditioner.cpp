@@ -19,9 +19,9 @@ Matrix<float> ridge_inverse(MatrixView<const float> a, double ridge, ThreadPool&
   return to_float(identity.view());
 }
 
-void gemm(CBLAS_TRANSPOSE transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
-          float alpha, float beta) {
-  parsnets::gemm(transpose_a, CblasNoTrans, c.rows(), c.cols(), b.rows(), alpha, a.data(), a.cols(), b.data(), b.cols(),
+void gemm(Trans transpose_a, MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, float alpha,
+          float beta) {
+  parsnets::gemm(transpose_a, Trans::no, c.rows(), c.cols(), b.rows(), alpha, a.data(), a.cols(), b.data(), b.cols(),
                  beta, c.data(), c.cols());
 }
 
@@ -58,7 +58,7 @@ GatedDirection::GatedDirection(const SampleBlocks& blocks, std::size_t networks,
     pool.parallel_for(networks, 1, [&](std::size_t i, std::size_t, std::size_t) {
       if (members[i].empty()) return;
       const Matrix<float> own = network_inputs(block.z, members[i]);
-      gemm(CblasTrans, own.view(), own.view(), inverses_[i].view(), 1, 1);
+      gemm(Trans::yes, own.view(), own.view(), inverses_[i].view(), 1, 1);
       sizes[i] += members[i].size();
     });
   });
@@ -91,11 +91,11 @@ void GatedDirection::add_moments(const SampleBlock& block, MatrixView<const floa
       std::copy(gradient.row(rows[r]).begin(), gradient.row(rows[r]).end(), g.row(r).begin());
     if (relu) {
       Matrix<float> output(rows.size(), m);
-      gemm(CblasNoTrans, own.view(), {networks.row(i * width_).data(), width_, m}, output.view(), 1, 0);
+      gemm(Trans::no, own.view(), {networks.row(i * width_).data(), width_, m}, output.view(), 1, 0);
       for (std::size_t v = 0; v < g.size(); ++v)
         if (output.data()[v] < 0) g.data()[v] = 0;
     }
-    gemm(CblasTrans, own.view(), g.view(), {moments.row(i * width_).data(), width_, m}, 1, 1);
+    gemm(Trans::yes, own.view(), g.view(), {moments.row(i * width_).data(), width_, m}, 1, 1);
   });
 }
 
@@ -111,7 +111,7 @@ Matrix<float> GatedDirection::direction(MatrixView<const float> moments, double 
       for (std::size_t v = 0; v < moment.size(); ++v) moment.data()[v] += static_cast<float>(decay) * theta[v];
     }
     for (float& v : moment.row(0)) v *= constant_;
-    gemm(CblasNoTrans, inverses_[i].view(), moment.view(), {out.row(i * width_).data(), width_, m},
+    gemm(Trans::no, inverses_[i].view(), moment.view(), {out.row(i * width_).data(), width_, m},
          static_cast<float>(weight / static_cast<double>(open_)), 0);
     for (float& v : out.row(i * width_)) v *= constant_;
   });

@@ -198,7 +198,7 @@ Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const f
       const Matrix<float> z = network_inputs(samples.z, std::span(rows).subspan(first, last - first));
       Matrix<float> b(last - first, m);
       for (std::size_t r = first; r < last; ++r) std::ranges::copy(beta.row(rows[r]), b.row(r - first).begin());
-      gemm(CblasTrans, CblasNoTrans, width, m, last - first, 1, z.data(), width, b.data(), m, 1,
+      gemm(Trans::yes, Trans::no, width, m, last - first, 1, z.data(), width, b.data(), m, 1,
            theta.data() + g * width * m, m);
     }
   });

@@ -441,8 +441,7 @@ void solve_block(const BlockProblem& p, std::size_t first, std::size_t last, dou
       const std::size_t rows = std::min(kSub, n - s);
       for (std::size_t i = 0; i < rows; ++i) std::copy_n(p.gradient + (s + i) * p.outputs + first, w, g.data() + i * w);
       if (sweep > 0 || s > 0)
-        gemm(CblasNoTrans, CblasNoTrans, rows, w, sweep > 0 ? n : s, 1, p.kernel + s * n, n, delta.data(), w, 1,
-             g.data(), w);
+        gemm(Trans::no, Trans::no, rows, w, sweep > 0 ? n : s, 1, p.kernel + s * n, n, delta.data(), w, 1, g.data(), w);
       step_samples(rows, w, p.kernel + s * n + s, n, g.data(), p.beta + s * p.outputs + first, p.outputs,
                    delta.data() + s * w, move.data(), p.c, p.epsilon);
     }
@@ -507,7 +506,7 @@ void cancel_sum(const BlockProblem& p, std::size_t first, std::size_t last, doub
     std::copy_n(p.gradient + i * p.outputs + first, w, g.data() + i * w);
     weight[i] = 1 / std::max(p.kernel[i * n + i], 1e-20f);
   }
-  gemm(CblasNoTrans, CblasNoTrans, n, w, n, 1, p.kernel, n, p.delta + first, p.outputs, 1, g.data(), w);
+  gemm(Trans::no, Trans::no, n, w, n, 1, p.kernel, n, p.delta + first, p.outputs, 1, g.data(), w);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < w; ++j) {
       const float b = p.beta[i * p.outputs + first + j];

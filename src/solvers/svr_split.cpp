@@ -4,13 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/linalg.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/svr_engine.hpp"
-
-extern "C" {
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
-void strtri_(const char* uplo, const char* diag, const int* n, float* a, const int* lda, int* info);
-}
 
 namespace parsnets {
 
@@ -236,21 +232,12 @@ ShiftedFactor::ShiftedFactor(GatedKernel& kernel, float rho, ThreadPool& pool, P
 void ShiftedFactor::eliminate(std::size_t k) {
   const std::size_t n = size(k), rest = n_ - begin(k) - n;
   float *diagonal = panel(k), *below = panel(k) + n * n, *inverse = inverse_.data() + k * block_ * block_;
-  const int order = static_cast<int>(n);
-  int info = 0;
-  spotrf_("U", &order, diagonal, &order, &info);  // LAPACK's upper triangle is our lower one
-  for (std::size_t i = 0; info == 0 && i < n; ++i)
-    if (!std::isfinite(diagonal[i * n + i])) info = 1;
-  if (info != 0) throw Error(ErrorCode::failure, "the kernel is not positive definite in float");
-  for (std::size_t i = 0; i < n; ++i) {
-    std::copy_n(diagonal + i * n, i + 1, inverse + i * n);
-    std::fill(inverse + i * n + i + 1, inverse + (i + 1) * n, 0.0f);
-  }
-  strtri_("U", "N", &order, inverse, &order, &info);
+  if (factorise_block(n, diagonal, n, inverse, n) != 0)
+    throw Error(ErrorCode::failure, "the kernel is not positive definite in float");
   pool_.parallel_for(rest, kSplitGrain, [&](std::size_t first, std::size_t last, std::size_t) {
     Matrix<float> rows(last - first, n);
     std::copy_n(below + first * n, rows.size(), rows.data());
-    gemm(CblasNoTrans, CblasTrans, last - first, n, n, 1, rows.data(), n, inverse, n, 0, below + first * n, n);
+    gemm(Trans::no, Trans::yes, last - first, n, n, 1, rows.data(), n, inverse, n, 0, below + first * n, n);
   });
   const std::size_t columns = blocks_ - k - 1;  // tiles (r, c), k < c <= r
   pool_.parallel_for(columns * (columns + 1) / 2, 1, [&](std::size_t index, std::size_t, std::size_t) {
@@ -259,7 +246,7 @@ void ShiftedFactor::eliminate(std::size_t k) {
     r += k + 1;
     c += k + 1;
     const float *left = below + (begin(r) - begin(k) - n) * n, *right = below + (begin(c) - begin(k) - n) * n;
-    gemm(CblasNoTrans, CblasTrans, size(r), size(c), n, -1, left, n, right, n, 1,
+    gemm(Trans::no, Trans::yes, size(r), size(c), n, -1, left, n, right, n, 1,
          panel(c) + (begin(r) - begin(c)) * size(c), size(c));
   });
 }
@@ -272,12 +259,12 @@ void ShiftedFactor::solve(MatrixView<float> b) const {
     const std::size_t n = size(k), next = begin(k) + n;
     const float* inverse = inverse_.data() + k * block_ * block_;
     pool_.parallel_for(m, grain, [&](std::size_t first, std::size_t last, std::size_t) {
-      gemm(CblasNoTrans, CblasNoTrans, n, last - first, n, 1, inverse, n, row(begin(k)) + first, m, 0,
-           part.data() + first, m);
+      gemm(Trans::no, Trans::no, n, last - first, n, 1, inverse, n, row(begin(k)) + first, m, 0, part.data() + first,
+           m);
     });
     std::copy_n(part.data(), n * m, row(begin(k)));
     pool_.parallel_for(n_ - next, 2 * kSplitGrain, [&](std::size_t first, std::size_t last, std::size_t) {
-      gemm(CblasNoTrans, CblasNoTrans, last - first, m, n, -1, panel(k) + (n + first) * n, n, part.data(), m, 1,
+      gemm(Trans::no, Trans::no, last - first, m, n, -1, panel(k) + (n + first) * n, n, part.data(), m, 1,
            row(next + first), m);
     });
   }
@@ -287,9 +274,9 @@ void ShiftedFactor::solve(MatrixView<float> b) const {
     pool_.parallel_for(m, 2 * grain, [&](std::size_t first, std::size_t last, std::size_t) {
       const std::size_t w = last - first;
       if (next < n_)
-        gemm(CblasTrans, CblasNoTrans, n, w, n_ - next, -1, panel(k) + n * n, n, row(next) + first, m, 1,
+        gemm(Trans::yes, Trans::no, n, w, n_ - next, -1, panel(k) + n * n, n, row(next) + first, m, 1,
              row(begin(k)) + first, m);
-      gemm(CblasTrans, CblasNoTrans, n, w, n, 1, inverse, n, row(begin(k)) + first, m, 0, part.data() + first, m);
+      gemm(Trans::yes, Trans::no, n, w, n, 1, inverse, n, row(begin(k)) + first, m, 0, part.data() + first, m);
       for (std::size_t i = 0; i < n; ++i) std::copy_n(part.data() + i * m + first, w, row(begin(k) + i) + first);
     });
   }

@@ -225,7 +225,7 @@ TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
   for (const unsigned threads : {1u, 2u, 5u}) {
     ThreadPool pool(threads);
     auto sum = Matrix<double>::copy_of(start.view());
-    add_gram_of_columns(pool, x.view(), -2, 40, sum.view());
+    add_gram_of_columns(pool, x.view(), -2, sum.view());
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < d; ++j) {
         ASSERT_NEAR(sum(i, j), start(i, j) - 2 * product_of_columns(x, i, j), 2e-4);
@@ -236,10 +236,10 @@ TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
   }
   ThreadPool pool(1);
   Matrix<double> one(1, 1, 1e9);  // 1e9 + 1 has no float32
-  add_gram_of_columns(pool, Matrix<float>(3, 1, 1.0f).view(), 1, 1, one.view());
+  add_gram_of_columns(pool, Matrix<float>(3, 1, 1.0f).view(), 1, one.view());
   EXPECT_EQ(one(0, 0), 1e9 + 3);
   Matrix<double> other(2, 2, 0.0);
-  EXPECT_THROW(add_gram_of_columns(pool, x.view(), 1, 40, other.view()), Error);
+  EXPECT_THROW(add_gram_of_columns(pool, x.view(), 1, other.view()), Error);
 }
 
 TEST(Linalg, DotSumsInDouble) {

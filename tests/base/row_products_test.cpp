@@ -39,10 +39,10 @@ struct Product {
   std::vector<float> result() const { return {c.values().begin(), c.values().end()}; }
 };
 
-std::vector<RowSimd> levels() {
-  std::vector<RowSimd> found{RowSimd::portable};
-  if (best_row_simd() != RowSimd::portable) found.push_back(RowSimd::avx2);
-  if (best_row_simd() == RowSimd::avx512) found.push_back(RowSimd::avx512);
+std::vector<Simd> levels() {
+  std::vector<Simd> found{Simd::portable};
+  if (best_simd() != Simd::portable) found.push_back(Simd::avx2);
+  if (best_simd() == Simd::avx512) found.push_back(Simd::avx512);
   return found;
 }
 
@@ -54,7 +54,7 @@ const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> kShapes{{1,
 
 TEST(RowProducts, EqualTheDefinition) {
   Matrix<float> scratch(1, kProductScratch);
-  for (const RowSimd simd : levels())
+  for (const Simd simd : levels())
     for (const auto& [rows, inner, columns] : kShapes) {
       const double error = 1e-5 * (1 + std::sqrt(static_cast<double>(inner)));
       for (const Into into : {Into::set, Into::add, Into::add_positive})
@@ -79,7 +79,7 @@ TEST(RowProducts, EqualTheDefinition) {
 
 TEST(RowProducts, ARowHasTheSameBitsAloneAndWithOthersAndByEitherWay) {
   Matrix<float> scratch(1, kProductScratch);
-  for (const RowSimd simd : levels())
+  for (const Simd simd : levels())
     for (const auto& [rows, inner, columns] : kShapes) {
       Product all(rows, inner, columns), turned(rows, inner, columns), alone(rows, inner, columns);
       multiply_rows(all.from, inner, all.b.data(), columns, nullptr, Into::set, all.to, simd);
@@ -97,12 +97,12 @@ TEST(RowProducts, ARowHasTheSameBitsAloneAndWithOthersAndByEitherWay) {
 }
 
 TEST(RowProducts, Avx2AndAvx512GiveTheSameBits) {
-  if (best_row_simd() != RowSimd::avx512) GTEST_SKIP() << "without AVX-512";
+  if (best_simd() != Simd::avx512) GTEST_SKIP() << "without AVX-512";
   for (const auto& [rows, inner, columns] : kShapes) {
     Product narrow(rows, inner, columns), wide(rows, inner, columns);
     for (auto* p : {&narrow, &wide})
       multiply_rows(p->from, inner, p->b.data(), columns, p->start.data(), Into::add, p->to,
-                    p == &wide ? RowSimd::avx512 : RowSimd::avx2);
+                    p == &wide ? Simd::avx512 : Simd::avx2);
     EXPECT_EQ(narrow.result(), wide.result());
   }
 }
