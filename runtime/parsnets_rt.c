@@ -132,25 +132,39 @@ static float product_sum(const float* a, const float* b, uint32_t n) {
   return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/* Largest magnitude; eight maxima for the same reason. */
+/* Signs of data follow no pattern, so that branches on them are often mispredicted: these look at the bits. */
+static float magnitude(float v) {
+  float_bits out;
+  out.value = v;
+  out.bits &= 0x7fffffffu;
+  return out.value;
+}
+
+static float with_sign_of(float magnitude, float v) {
+  float_bits out, sign;
+  out.value = magnitude;
+  sign.value = v;
+  out.bits |= sign.bits & 0x80000000u;
+  return out.value;
+}
+
+/* Largest magnitude of finite values, which are ordered as their bits are. */
 static float largest_of(const float* v, uint32_t n) {
-  float part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  uint32_t i, j;
-  for (i = 0; i + 8 <= n; i += 8)
-    for (j = 0; j < 8; ++j) {
-      const float size = v[i + j] < 0 ? -v[i + j] : v[i + j];
-      part[j] = part[j] < size ? size : part[j];
-    }
-  for (; i < n; ++i) {
-    const float size = v[i] < 0 ? -v[i] : v[i];
-    part[0] = part[0] < size ? size : part[0];
+  float_bits out;
+  int32_t most = 0;
+  size_t i;
+  for (i = 0; i < n; ++i) {
+    int32_t bits;
+    out.value = v[i];
+    bits = (int32_t)(out.bits & 0x7fffffffu);
+    most = most < bits ? bits : most;
   }
-  for (j = 1; j < 8; ++j) part[0] = part[0] < part[j] ? part[j] : part[0];
-  return part[0];
+  out.bits = (uint32_t)most;
+  return out.value;
 }
 
 /* To the nearest integer, halves away from zero. */
-static int32_t rounded(float t) { return (int32_t)(t + (t < 0 ? -0.5f : 0.5f)); }
+static int32_t rounded(float t) { return (int32_t)(t + with_sign_of(0.5f, t)); }
 
 static float length_of(const float* v, uint32_t n) { return sqrtf(product_sum(v, v, n)); }
 
@@ -824,10 +838,7 @@ static void prepare_features(const pnrt_model* m, const float* raw, float* x) {
   const uint32_t d = m->features;
   uint32_t j;
   if (m->feature_scaling == kScaleRoot)
-    for (j = 0; j < d; ++j) {
-      const float root = sqrtf(raw[j] < 0 ? -raw[j] : raw[j]);
-      x[j] = raw[j] < 0 ? -root : root;
-    }
+    for (j = 0; j < d; ++j) x[j] = with_sign_of(sqrtf(magnitude(raw[j])), raw[j]);
   else
     for (j = 0; j < d; ++j) x[j] = raw[j];
   if (m->feature_scaling != kScaleNone) to_unit_length(x, d);
