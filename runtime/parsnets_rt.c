@@ -1,6 +1,7 @@
 /* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain
- * C, NEON or AVX2. Integer sums are exact, and every other float operation is written out in a fixed order, so int8
- * models give the same bits everywhere; contraction of a*b+c would break that and is switched off here. */
+ * C, NEON, AVX2 or, for int8, AVX-512 VNNI. Integer sums are exact, and every other float operation is written out in a
+ * fixed order, so int8 models give the same bits everywhere; contraction of a*b+c would break that and is switched off
+ * here. */
 #include "parsnets_rt.h"
 
 #include <float.h>
@@ -21,6 +22,9 @@
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__) && !defined(PNRT_NO_SIMD)
 #define PNRT_HAS_AVX2 1
 #include <immintrin.h>
+#if __GNUC__ >= 8 || (defined(__clang__) && __clang_major__ >= 8) /* clang calls itself GNU C 4 */
+#define PNRT_HAS_VNNI 1
+#endif
 #elif defined(__ARM_NEON) && !defined(PNRT_NO_SIMD)
 #define PNRT_HAS_NEON 1
 #include <arm_neon.h>
@@ -29,7 +33,7 @@
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off", "no-math-errno")
 #endif
 
 /* At -Os, one copy of what is called in many places; clang would make many. */
@@ -305,9 +309,10 @@ static void rows_i8(const pnrt_matrix* a, uint32_t first, uint32_t count, const 
 }
 
 #ifdef PNRT_HAS_AVX2
+#define INLINE inline __attribute__((always_inline))
 #define AVX2 __attribute__((target("avx2,fma,f16c")))
 
-AVX2 static __m128 sum_lanes(__m256 a, __m256 b, __m256 c, __m256 d) {
+INLINE AVX2 static __m128 sum_lanes(__m256 a, __m256 b, __m256 c, __m256 d) {
   const __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
   return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
@@ -330,7 +335,7 @@ AVX2 static void rows_f32_avx2(const pnrt_matrix* a, uint32_t first, uint32_t co
   }
 }
 
-AVX2 static __m256 load_half(const uint16_t* w) {
+INLINE AVX2 static __m256 load_half(const uint16_t* w) {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(const void*)w));
 }
 
@@ -352,7 +357,7 @@ AVX2 static void rows_f16_avx2(const pnrt_matrix* a, uint32_t first, uint32_t co
   }
 }
 
-AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
+INLINE AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
   return _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)w)), v);
 }
 
@@ -381,7 +386,59 @@ AVX2 static void rows_i8_avx2(const pnrt_matrix* a, uint32_t first, uint32_t cou
   }
 }
 
-static kernel* const kernels[2][3] = {{rows_f32, rows_f16, rows_i8}, {rows_f32_avx2, rows_f16_avx2, rows_i8_avx2}};
+#ifdef PNRT_HAS_VNNI
+#define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
+/* The sums of the lanes of each. */
+INLINE VNNI static __m128i sum_lanes_512(__m512i a, __m512i b, __m512i c, __m512i d) {
+  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+  const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+  const __m512i all = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+  const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+INLINE VNNI static __m512i add_product_i8(__m512i sum, __m256i w, __m512i v) {
+  return _mm512_dpwssd_epi32(sum, _mm512_cvtepi8_epi16(w), v);
+}
+
+/* Vectors have 16 bits, so that the product of words is the one to use: that of bytes would take two, and a correction
+ * for the sign, and is no faster. */
+VNNI static void rows_i8_vnni(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  const __mmask32 tail = (1u << a->cols % 32) - 1;
+  FOR_BLOCKS(int8_t, 32) {
+    BLOCK_ROWS(int8_t);
+    __m512i s0 = _mm512_setzero_si512(), s1 = s0, s2 = s0, s3 = s0, v;
+    __m128 scale;
+    __mmask8 rows;
+    for (i = 0; i < whole; i += 32) {
+      v = _mm512_loadu_si512(x->integer + i);
+      s0 = add_product_i8(s0, _mm256_loadu_si256((const __m256i*)(const void*)(w + i)), v);
+      s1 = add_product_i8(s1, _mm256_loadu_si256((const __m256i*)(const void*)(w1 + i)), v);
+      s2 = add_product_i8(s2, _mm256_loadu_si256((const __m256i*)(const void*)(w2 + i)), v);
+      s3 = add_product_i8(s3, _mm256_loadu_si256((const __m256i*)(const void*)(w3 + i)), v);
+    }
+    if (tail) {
+      v = _mm512_maskz_loadu_epi16(tail, x->integer + i);
+      s0 = add_product_i8(s0, _mm256_maskz_loadu_epi8(tail, w + i), v);
+      s1 = add_product_i8(s1, _mm256_maskz_loadu_epi8(tail, w1 + i), v);
+      s2 = add_product_i8(s2, _mm256_maskz_loadu_epi8(tail, w2 + i), v);
+      s3 = add_product_i8(s3, _mm256_maskz_loadu_epi8(tail, w3 + i), v);
+    }
+    rows = left < 4 ? (__mmask8)((1u << left) - 1) : 15; /* then what put_integers does */
+    scale = _mm_mul_ps(_mm_maskz_loadu_ps(rows, a->scale + first + done), _mm_set1_ps(x->scale));
+    _mm_mask_storeu_ps(out + done, rows, _mm_mul_ps(_mm_cvtepi32_ps(sum_lanes_512(s0, s1, s2, s3)), scale));
+  }
+}
+#endif
+
+static kernel* const kernels[][3] = {
+    [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
+    [PNRT_AVX2] = {rows_f32_avx2, rows_f16_avx2, rows_i8_avx2},
+#ifdef PNRT_HAS_VNNI
+    [PNRT_VNNI] = {rows_f32_avx2, rows_f16_avx2, rows_i8_vnni},
+#endif
+};
 #elif defined(PNRT_HAS_NEON)
 static float sum_f32(float32x4_t v) {
   const float32x2_t pair = vadd_f32(vget_low_f32(v), vget_high_f32(v));
@@ -455,24 +512,33 @@ static void rows_i8_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, c
   }
 }
 
-static kernel* const kernels[2][3] = {{rows_f32, rows_f16, rows_i8}, {rows_f32_neon, rows_f16_neon, rows_i8_neon}};
+static kernel* const kernels[][3] = {
+    [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
+    [PNRT_NEON] = {rows_f32_neon, rows_f16_neon, rows_i8_neon},
+};
 #else
-static kernel* const kernels[1][3] = {{rows_f32, rows_f16, rows_i8}};
+static kernel* const kernels[][3] = {[PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8}};
 #endif
 
 static uint8_t best_path(void) {
 #ifdef PNRT_HAS_AVX2
   __builtin_cpu_init();
   /* Every processor with AVX2 has F16C, for which not all compilers can ask. */
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return PNRT_AVX2;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return PNRT_SCALAR;
+#ifdef PNRT_HAS_VNNI
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+    return PNRT_VNNI;
+#endif
+  return PNRT_AVX2;
 #elif defined(PNRT_HAS_NEON)
   return PNRT_NEON;
-#endif
+#else
   return PNRT_SCALAR;
+#endif
 }
 
 static void multiply(uint8_t path, const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
-  kernels[sizeof kernels / sizeof kernels[0] > 1 && path != PNRT_SCALAR][a->type - PNRT_F32](a, first, count, x, out);
+  kernels[path][a->type - PNRT_F32](a, first, count, x, out);
 }
 
 static void read_row(const pnrt_matrix* a, uint32_t row, float* out) {

@@ -56,7 +56,7 @@ const char* pnrt_status_text(pnrt_status status);
 /* Storage of a section of the file. */
 typedef enum pnrt_type { PNRT_ABSENT = 0, PNRT_F32 = 1, PNRT_F16 = 2, PNRT_I8 = 3, PNRT_BYTES = 4 } pnrt_type;
 /* Instruction set of the products. */
-typedef enum pnrt_path { PNRT_SCALAR = 0, PNRT_NEON = 1, PNRT_AVX2 = 2 } pnrt_path;
+typedef enum pnrt_path { PNRT_SCALAR = 0, PNRT_NEON = 1, PNRT_AVX2 = 2, PNRT_VNNI = 3 } pnrt_path;
 
 /* rows x cols, row-major; each int8 row has a scale. */
 typedef struct pnrt_matrix {
