@@ -1,7 +1,7 @@
 /* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain
- * C, NEON, AVX2 or, for int8, AVX-512 VNNI. Integer sums are exact, and every other float operation is written out in a
- * fixed order, so int8 models give the same bits everywhere; contraction of a*b+c would break that and is switched off
- * here. */
+ * C, NEON, AVX2 or, for int8, AVX-512 VNNI and ARM's dot products. Integer sums are exact, and every other float
+ * operation is written out in a fixed order, so int8 models give the same bits everywhere; contraction of a*b+c would
+ * break that and is switched off here. */
 #include "parsnets_rt.h"
 
 #include <float.h>
@@ -28,12 +28,21 @@
 #elif defined(__ARM_NEON) && !defined(PNRT_NO_SIMD)
 #define PNRT_HAS_NEON 1
 #include <arm_neon.h>
+#if defined(__ARM_FEATURE_DOTPROD)
+#define PNRT_HAS_DOT 1
+#define DOT
+#elif defined(__aarch64__) && defined(__linux__) && __STDC_HOSTED__ && __GNUC__ >= 8 && !defined(__clang__)
+#include <sys/auxv.h>
+#define PNRT_HAS_DOT 1
+#define PNRT_ASKS_FOR_DOT 1
+#define DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
 #endif
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off", "no-math-errno")
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 /* At -Os, one copy of what is called in many places; clang would make many. */
@@ -512,9 +521,54 @@ static void rows_i8_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, c
   }
 }
 
+#ifdef PNRT_HAS_DOT
+/* A row of bytes times integers of 16 bits, 256 * high + low + 128 with both as signed bytes: the sums of w * high,
+ * w * low and w make up the whole. None of them can overflow, as a lane has a quarter of the columns. */
+typedef struct {
+  int32x4_t high, low, row;
+} split_sum;
+
+DOT static inline split_sum add_split(split_sum sum, const int8_t* w, int8x16x2_t v) {
+  const int8x16_t row = vld1q_s8(w);
+  sum.high = vdotq_s32(sum.high, row, v.val[1]);
+  sum.low = vdotq_s32(sum.low, row, v.val[0]);
+  sum.row = vdotq_s32(sum.row, row, vdupq_n_s8(1));
+  return sum;
+}
+
+static int32_t sum_split(split_sum sum) {
+  return sum_s32(vaddq_s32(vaddq_s32(vshlq_n_s32(sum.high, 8), sum.low), vshlq_n_s32(sum.row, 7)));
+}
+
+DOT static void rows_i8_dot(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(int8_t, 1) {
+    BLOCK_ROWS(int8_t);
+    const int32x4_t zero = vdupq_n_s32(0);
+    split_sum s0 = {zero, zero, zero}, s1 = s0, s2 = s0, s3 = s0;
+    int32_t sums[4];
+    for (i = 0; i < whole; i += 16) {
+      int8x16x2_t v = vld2q_s8((const int8_t*)(x->integer + i)); /* low bytes, high bytes */
+      v.val[0] = veorq_s8(v.val[0], vdupq_n_s8(-128));
+      s0 = add_split(s0, w + i, v);
+      s1 = add_split(s1, w1 + i, v);
+      s2 = add_split(s2, w2 + i, v);
+      s3 = add_split(s3, w3 + i, v);
+    }
+    sums[0] = sum_split(s0);
+    sums[1] = sum_split(s1);
+    sums[2] = sum_split(s2);
+    sums[3] = sum_split(s3);
+    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+  }
+}
+#endif
+
 static kernel* const kernels[][3] = {
     [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
     [PNRT_NEON] = {rows_f32_neon, rows_f16_neon, rows_i8_neon},
+#ifdef PNRT_HAS_DOT
+    [PNRT_DOT] = {rows_f32_neon, rows_f16_neon, rows_i8_dot},
+#endif
 };
 #else
 static kernel* const kernels[][3] = {[PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8}};
@@ -530,6 +584,10 @@ static uint8_t best_path(void) {
     return PNRT_VNNI;
 #endif
   return PNRT_AVX2;
+#elif defined(PNRT_ASKS_FOR_DOT)
+  return getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? PNRT_DOT : PNRT_NEON;
+#elif defined(PNRT_HAS_DOT)
+  return PNRT_DOT;
 #elif defined(PNRT_HAS_NEON)
   return PNRT_NEON;
 #else
