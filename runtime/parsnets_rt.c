@@ -153,9 +153,9 @@ static float magnitude(float v) {
   return out.value;
 }
 
-static float with_sign_of(float magnitude, float v) {
+static float with_sign_of(float size, float v) {
   float_bits out, sign;
-  out.value = magnitude;
+  out.value = size;
   sign.value = v;
   out.bits |= sign.bits & 0x80000000u;
   return out.value;

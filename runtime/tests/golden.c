@@ -1,13 +1,14 @@
 /* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, with
  * rejection also of its verdicts, with a source also of that, and the CRC-32 of its explanations, with the golden file;
  * in class space also that of the places of classes after adapting to 10,000 samples, and of what teaching, saving and
- * loading make of them; on every path this build has. The samples come from integers, so that every machine makes the
+ * loading make of them; on every path this machine has. The samples come from integers, so that every machine makes the
  * same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000: prints, compares nothing) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parsnets_rt.h"
+#include "paths.h"
 #include "stream.h"
 
 enum { kSamples = kStreamSamples, kAdded = 40 };
@@ -178,12 +179,6 @@ static void write_sums(const sums* crc, char* line) {
   if (crc->adapted || crc->learned)
     length += sprintf(line + length, " adapted %08x learned %08x", (unsigned)crc->adapted, (unsigned)crc->learned);
   sprintf(line + length, "\n");
-}
-
-static const char* const path_names[] = {"plain C", "NEON", "AVX2", "AVX-512 VNNI", "SDOT"}; /* by pnrt_path */
-
-static uint8_t lower_path(uint8_t path) {
-  return path == PNRT_VNNI ? PNRT_AVX2 : path == PNRT_DOT ? PNRT_NEON : PNRT_SCALAR;
 }
 
 int main(int argc, char** argv) {
