@@ -1,6 +1,7 @@
 /* ParsNets on the device: zero-shot recognition from a model in a memory buffer.
  *
- * Two C99 files that depend only on sqrtf. No allocation, no I/O, no global state: the caller owns all memory.
+ * Two C99 files that depend only on sqrtf (on 64-bit ARM with Linux also on getauxval).
+ * No allocation, no I/O, no global state: the caller owns all memory.
  * A pnrt_model is read-only after pnrt_open, so threads may share it if each has its own working memory.
  * Threads may read a pnrt_bank concurrently; calls that change it need exclusive access.
  *
