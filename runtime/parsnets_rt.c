@@ -1,6 +1,7 @@
 /* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain
- * C, NEON or AVX2. Integer sums are exact, and every other float operation is written out in a fixed order, so int8
- * models give the same bits everywhere; contraction of a*b+c would break that and is switched off here. */
+ * C, NEON, AVX2 or, for int8, AVX-512 VNNI and ARM's dot products. Integer sums are exact, and every other float
+ * operation is written out in a fixed order, so int8 models give the same bits everywhere; contraction of a*b+c would
+ * break that and is switched off here. */
 #include "parsnets_rt.h"
 
 #include <float.h>
@@ -21,9 +22,21 @@
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__) && !defined(PNRT_NO_SIMD)
 #define PNRT_HAS_AVX2 1
 #include <immintrin.h>
+#if __GNUC__ >= 8 || (defined(__clang__) && __clang_major__ >= 8) /* clang calls itself GNU C 4 */
+#define PNRT_HAS_VNNI 1
+#endif
 #elif defined(__ARM_NEON) && !defined(PNRT_NO_SIMD)
 #define PNRT_HAS_NEON 1
 #include <arm_neon.h>
+#if defined(__ARM_FEATURE_DOTPROD)
+#define PNRT_HAS_DOT 1
+#define DOT
+#elif defined(__aarch64__) && defined(__linux__) && __STDC_HOSTED__ && __GNUC__ >= 8 && !defined(__clang__)
+#include <sys/auxv.h>
+#define PNRT_HAS_DOT 1
+#define PNRT_ASKS_FOR_DOT 1
+#define DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
 #endif
 
 #if defined(__clang__)
@@ -132,25 +145,39 @@ static float product_sum(const float* a, const float* b, uint32_t n) {
   return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/* Largest magnitude; eight maxima for the same reason. */
+/* Signs of data follow no pattern, so that branches on them are often mispredicted: these look at the bits. */
+static float magnitude(float v) {
+  float_bits out;
+  out.value = v;
+  out.bits &= 0x7fffffffu;
+  return out.value;
+}
+
+static float with_sign_of(float size, float v) {
+  float_bits out, sign;
+  out.value = size;
+  sign.value = v;
+  out.bits |= sign.bits & 0x80000000u;
+  return out.value;
+}
+
+/* Largest magnitude of finite values, which are ordered as their bits are. */
 static float largest_of(const float* v, uint32_t n) {
-  float part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  uint32_t i, j;
-  for (i = 0; i + 8 <= n; i += 8)
-    for (j = 0; j < 8; ++j) {
-      const float size = v[i + j] < 0 ? -v[i + j] : v[i + j];
-      part[j] = part[j] < size ? size : part[j];
-    }
-  for (; i < n; ++i) {
-    const float size = v[i] < 0 ? -v[i] : v[i];
-    part[0] = part[0] < size ? size : part[0];
+  float_bits out;
+  int32_t most = 0;
+  size_t i;
+  for (i = 0; i < n; ++i) {
+    int32_t bits;
+    out.value = v[i];
+    bits = (int32_t)(out.bits & 0x7fffffffu);
+    most = most < bits ? bits : most;
   }
-  for (j = 1; j < 8; ++j) part[0] = part[0] < part[j] ? part[j] : part[0];
-  return part[0];
+  out.bits = (uint32_t)most;
+  return out.value;
 }
 
 /* To the nearest integer, halves away from zero. */
-static int32_t rounded(float t) { return (int32_t)(t + (t < 0 ? -0.5f : 0.5f)); }
+static int32_t rounded(float t) { return (int32_t)(t + with_sign_of(0.5f, t)); }
 
 static float length_of(const float* v, uint32_t n) { return sqrtf(product_sum(v, v, n)); }
 
@@ -291,9 +318,10 @@ static void rows_i8(const pnrt_matrix* a, uint32_t first, uint32_t count, const 
 }
 
 #ifdef PNRT_HAS_AVX2
+#define INLINE inline __attribute__((always_inline))
 #define AVX2 __attribute__((target("avx2,fma,f16c")))
 
-AVX2 static __m128 sum_lanes(__m256 a, __m256 b, __m256 c, __m256 d) {
+INLINE AVX2 static __m128 sum_lanes(__m256 a, __m256 b, __m256 c, __m256 d) {
   const __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
   return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
@@ -316,7 +344,7 @@ AVX2 static void rows_f32_avx2(const pnrt_matrix* a, uint32_t first, uint32_t co
   }
 }
 
-AVX2 static __m256 load_half(const uint16_t* w) {
+INLINE AVX2 static __m256 load_half(const uint16_t* w) {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(const void*)w));
 }
 
@@ -338,7 +366,7 @@ AVX2 static void rows_f16_avx2(const pnrt_matrix* a, uint32_t first, uint32_t co
   }
 }
 
-AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
+INLINE AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
   return _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)w)), v);
 }
 
@@ -367,7 +395,59 @@ AVX2 static void rows_i8_avx2(const pnrt_matrix* a, uint32_t first, uint32_t cou
   }
 }
 
-static kernel* const kernels[2][3] = {{rows_f32, rows_f16, rows_i8}, {rows_f32_avx2, rows_f16_avx2, rows_i8_avx2}};
+#ifdef PNRT_HAS_VNNI
+#define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
+/* The sums of the lanes of each. */
+INLINE VNNI static __m128i sum_lanes_512(__m512i a, __m512i b, __m512i c, __m512i d) {
+  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+  const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+  const __m512i all = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+  const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+INLINE VNNI static __m512i add_product_i8(__m512i sum, __m256i w, __m512i v) {
+  return _mm512_dpwssd_epi32(sum, _mm512_cvtepi8_epi16(w), v);
+}
+
+/* Vectors have 16 bits, so that the product of words is the one to use: that of bytes would take two, and a correction
+ * for the sign, and is no faster. */
+VNNI static void rows_i8_vnni(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  const __mmask32 tail = (1u << a->cols % 32) - 1;
+  FOR_BLOCKS(int8_t, 32) {
+    BLOCK_ROWS(int8_t);
+    __m512i s0 = _mm512_setzero_si512(), s1 = s0, s2 = s0, s3 = s0, v;
+    __m128 scale;
+    __mmask8 rows;
+    for (i = 0; i < whole; i += 32) {
+      v = _mm512_loadu_si512(x->integer + i);
+      s0 = add_product_i8(s0, _mm256_loadu_si256((const __m256i*)(const void*)(w + i)), v);
+      s1 = add_product_i8(s1, _mm256_loadu_si256((const __m256i*)(const void*)(w1 + i)), v);
+      s2 = add_product_i8(s2, _mm256_loadu_si256((const __m256i*)(const void*)(w2 + i)), v);
+      s3 = add_product_i8(s3, _mm256_loadu_si256((const __m256i*)(const void*)(w3 + i)), v);
+    }
+    if (tail) {
+      v = _mm512_maskz_loadu_epi16(tail, x->integer + i);
+      s0 = add_product_i8(s0, _mm256_maskz_loadu_epi8(tail, w + i), v);
+      s1 = add_product_i8(s1, _mm256_maskz_loadu_epi8(tail, w1 + i), v);
+      s2 = add_product_i8(s2, _mm256_maskz_loadu_epi8(tail, w2 + i), v);
+      s3 = add_product_i8(s3, _mm256_maskz_loadu_epi8(tail, w3 + i), v);
+    }
+    rows = left < 4 ? (__mmask8)((1u << left) - 1) : 15; /* then what put_integers does */
+    scale = _mm_mul_ps(_mm_maskz_loadu_ps(rows, a->scale + first + done), _mm_set1_ps(x->scale));
+    _mm_mask_storeu_ps(out + done, rows, _mm_mul_ps(_mm_cvtepi32_ps(sum_lanes_512(s0, s1, s2, s3)), scale));
+  }
+}
+#endif
+
+static kernel* const kernels[][3] = {
+    [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
+    [PNRT_AVX2] = {rows_f32_avx2, rows_f16_avx2, rows_i8_avx2},
+#ifdef PNRT_HAS_VNNI
+    [PNRT_VNNI] = {rows_f32_avx2, rows_f16_avx2, rows_i8_vnni},
+#endif
+};
 #elif defined(PNRT_HAS_NEON)
 static float sum_f32(float32x4_t v) {
   const float32x2_t pair = vadd_f32(vget_low_f32(v), vget_high_f32(v));
@@ -441,24 +521,82 @@ static void rows_i8_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, c
   }
 }
 
-static kernel* const kernels[2][3] = {{rows_f32, rows_f16, rows_i8}, {rows_f32_neon, rows_f16_neon, rows_i8_neon}};
+#ifdef PNRT_HAS_DOT
+/* A row of bytes times integers of 16 bits, 256 * high + low + 128 with both as signed bytes: the sums of w * high,
+ * w * low and w make up the whole. None of them can overflow, as a lane has a quarter of the columns. */
+typedef struct {
+  int32x4_t high, low, row;
+} split_sum;
+
+DOT static inline split_sum add_split(split_sum sum, const int8_t* w, int8x16x2_t v) {
+  const int8x16_t row = vld1q_s8(w);
+  sum.high = vdotq_s32(sum.high, row, v.val[1]);
+  sum.low = vdotq_s32(sum.low, row, v.val[0]);
+  sum.row = vdotq_s32(sum.row, row, vdupq_n_s8(1));
+  return sum;
+}
+
+static int32_t sum_split(split_sum sum) {
+  return sum_s32(vaddq_s32(vaddq_s32(vshlq_n_s32(sum.high, 8), sum.low), vshlq_n_s32(sum.row, 7)));
+}
+
+DOT static void rows_i8_dot(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(int8_t, 1) {
+    BLOCK_ROWS(int8_t);
+    const int32x4_t zero = vdupq_n_s32(0);
+    split_sum s0 = {zero, zero, zero}, s1 = s0, s2 = s0, s3 = s0;
+    int32_t sums[4];
+    for (i = 0; i < whole; i += 16) {
+      int8x16x2_t v = vld2q_s8((const int8_t*)(x->integer + i)); /* low bytes, high bytes */
+      v.val[0] = veorq_s8(v.val[0], vdupq_n_s8(-128));
+      s0 = add_split(s0, w + i, v);
+      s1 = add_split(s1, w1 + i, v);
+      s2 = add_split(s2, w2 + i, v);
+      s3 = add_split(s3, w3 + i, v);
+    }
+    sums[0] = sum_split(s0);
+    sums[1] = sum_split(s1);
+    sums[2] = sum_split(s2);
+    sums[3] = sum_split(s3);
+    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+  }
+}
+#endif
+
+static kernel* const kernels[][3] = {
+    [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
+    [PNRT_NEON] = {rows_f32_neon, rows_f16_neon, rows_i8_neon},
+#ifdef PNRT_HAS_DOT
+    [PNRT_DOT] = {rows_f32_neon, rows_f16_neon, rows_i8_dot},
+#endif
+};
 #else
-static kernel* const kernels[1][3] = {{rows_f32, rows_f16, rows_i8}};
+static kernel* const kernels[][3] = {[PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8}};
 #endif
 
 static uint8_t best_path(void) {
 #ifdef PNRT_HAS_AVX2
   __builtin_cpu_init();
   /* Every processor with AVX2 has F16C, for which not all compilers can ask. */
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return PNRT_AVX2;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return PNRT_SCALAR;
+#ifdef PNRT_HAS_VNNI
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+    return PNRT_VNNI;
+#endif
+  return PNRT_AVX2;
+#elif defined(PNRT_ASKS_FOR_DOT)
+  return getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? PNRT_DOT : PNRT_NEON;
+#elif defined(PNRT_HAS_DOT)
+  return PNRT_DOT;
 #elif defined(PNRT_HAS_NEON)
   return PNRT_NEON;
-#endif
+#else
   return PNRT_SCALAR;
+#endif
 }
 
 static void multiply(uint8_t path, const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
-  kernels[sizeof kernels / sizeof kernels[0] > 1 && path != PNRT_SCALAR][a->type - PNRT_F32](a, first, count, x, out);
+  kernels[path][a->type - PNRT_F32](a, first, count, x, out);
 }
 
 static void read_row(const pnrt_matrix* a, uint32_t row, float* out) {
@@ -824,10 +962,7 @@ static void prepare_features(const pnrt_model* m, const float* raw, float* x) {
   const uint32_t d = m->features;
   uint32_t j;
   if (m->feature_scaling == kScaleRoot)
-    for (j = 0; j < d; ++j) {
-      const float root = sqrtf(raw[j] < 0 ? -raw[j] : raw[j]);
-      x[j] = raw[j] < 0 ? -root : root;
-    }
+    for (j = 0; j < d; ++j) x[j] = with_sign_of(sqrtf(magnitude(raw[j])), raw[j]);
   else
     for (j = 0; j < d; ++j) x[j] = raw[j];
   if (m->feature_scaling != kScaleNone) to_unit_length(x, d);

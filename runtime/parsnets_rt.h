@@ -1,6 +1,7 @@
 /* ParsNets on the device: zero-shot recognition from a model in a memory buffer.
  *
- * Two C99 files that depend only on sqrtf. No allocation, no I/O, no global state: the caller owns all memory.
+ * Two C99 files that depend only on sqrtf (on 64-bit ARM with Linux also on getauxval).
+ * No allocation, no I/O, no global state: the caller owns all memory.
  * A pnrt_model is read-only after pnrt_open, so threads may share it if each has its own working memory.
  * Threads may read a pnrt_bank concurrently; calls that change it need exclusive access.
  *
@@ -55,8 +56,8 @@ const char* pnrt_status_text(pnrt_status status);
 
 /* Storage of a section of the file. */
 typedef enum pnrt_type { PNRT_ABSENT = 0, PNRT_F32 = 1, PNRT_F16 = 2, PNRT_I8 = 3, PNRT_BYTES = 4 } pnrt_type;
-/* Instruction set of the products. */
-typedef enum pnrt_path { PNRT_SCALAR = 0, PNRT_NEON = 1, PNRT_AVX2 = 2 } pnrt_path;
+/* Instruction set of the products. VNNI is AVX2 with AVX-512 VNNI for int8, DOT is NEON with SDOT for int8. */
+typedef enum pnrt_path { PNRT_SCALAR = 0, PNRT_NEON = 1, PNRT_AVX2 = 2, PNRT_VNNI = 3, PNRT_DOT = 4 } pnrt_path;
 
 /* rows x cols, row-major; each int8 row has a scale. */
 typedef struct pnrt_matrix {
@@ -202,7 +203,7 @@ typedef struct pnrt_model {
   PNRT_SECTIONS(PNRT_SECTION_FIELD)
   uint32_t checksum;          /* of the file */
   uint8_t integer;            /* 1: at least one matrix is int8 */
-  uint8_t path;               /* a pnrt_path, chosen by pnrt_open; may be set to PNRT_SCALAR */
+  uint8_t path;               /* a pnrt_path, chosen by pnrt_open; may be set to a lower one of the machine */
   pnrt_source feature_source; /* what pnrt_feature_source returns; its sha256 is null: not known */
 } pnrt_model;
 

@@ -106,20 +106,39 @@ runtime_for() {
   done_with "runtime, $name: built, tests passed"
 }
 
+# The Cortex-A72 has no dot products, the Cortex-A76 has.
+on() {
+  cpu=$1
+  shift
+  qemu-aarch64 -cpu "$cpu" -L /usr/aarch64-linux-gnu "$@"
+}
+
+dot_products() {
+  say "runtime for 64-bit ARM: the same build on a processor with dot products"
+  on cortex-a76 build-aarch64-runtime/tests/products
+  for model in golden golden_classes golden_rejection golden_source; do
+    on cortex-a76 build-aarch64-runtime/tests/golden runtime/tests/$model.pnrt runtime/tests/$model.txt
+  done
+  done_with "runtime, 64-bit ARM with dot products: tests passed"
+}
+
 # Executed instructions of one prediction: what two need beyond one. Each instruction is a line of QEMU's log.
 instructions() {
   model=${PARSNETS_CROSS_MODEL:-runtime/tests/golden.pnrt}
   say "runtime for 64-bit ARM: counting the instructions of one prediction of $model"
   executed() {
-    qemu-aarch64 -cpu cortex-a72 -L /usr/aarch64-linux-gnu -singlestep -d nochain,exec -D /dev/stderr \
-      build-aarch64-runtime/tests/predictions "$model" "$1" 2>&1 > /dev/null | grep -c '^Trace'
+    on "$1" -singlestep -d nochain,exec -D /dev/stderr build-aarch64-runtime/tests/predictions "$model" "$2" \
+      2>&1 > /dev/null | grep -c '^Trace'
   }
-  one=$(executed 1) two=$(executed 2)
-  done_with "runtime, 64-bit ARM: one prediction of $model executes $((two - one)) instructions"
+  for processor in cortex-a72 cortex-a76; do
+    one=$(executed $processor 1) two=$(executed $processor 2)
+    done_with "runtime, 64-bit ARM: one prediction of $model executes $((two - one)) instructions on a $processor"
+  done
 }
 
 runtime() {
   runtime_for "64-bit ARM" build-aarch64-runtime aarch64 -DCMAKE_C_FLAGS=-mcpu=cortex-a72
+  dot_products
   instructions
   runtime_for "32-bit ARM without NEON" build-armhf-runtime armhf
   runtime_for "32-bit ARM with NEON" build-armhf-neon-runtime armhf -DPARSNETS_NEON=ON

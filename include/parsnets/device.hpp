@@ -50,7 +50,7 @@ class DeviceModel {
   std::size_t rank() const;                  ///< networks that are stored, of which the others are mixtures; 0: all
   std::size_t work_bytes() const;            ///< working memory of a prediction
   std::uint64_t multiply_adds() const;       ///< of one prediction with scores
-  const char* instruction_set() const;       ///< "AVX2", "NEON" or "none"
+  const char* instruction_set() const;       ///< "AVX-512 VNNI", "AVX2", "SDOT", "NEON" or "none"
   const std::vector<std::string>& class_names() const;  ///< C
   const std::vector<std::uint8_t>& class_seen() const;  ///< C; 1: had training samples
   double gamma() const;                                 ///< subtracted from the scores of seen classes

@@ -647,7 +647,7 @@ typedef struct parsnets_device_info {
   size_t work_bytes;                      /* working memory for a prediction */
   uint64_t multiply_adds;                 /* per prediction */
   double gamma;                           /* subtracted from the scores of seen classes */
-  const char *instruction_set;            /* used by the runtime on this machine: "AVX2", "NEON" or "none" */
+  const char *instruction_set;            /* of the runtime here: "AVX-512 VNNI", "AVX2", "SDOT", "NEON" or "none" */
   const uint8_t *seen;                    /* C; valid until the device model is freed, like `file` */
   const void *file;                       /* `bytes` bytes */
   int32_t precision;                      /* of the networks: PARSNETS_FLOAT32 ... */

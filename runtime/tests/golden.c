@@ -1,13 +1,14 @@
 /* Runs an int8 golden model on 10,000 samples and compares the CRC-32 of its predictions, scores and matches, with
  * rejection also of its verdicts, with a source also of that, and the CRC-32 of its explanations, with the golden file;
  * in class space also that of the places of classes after adapting to 10,000 samples, and of what teaching, saving and
- * loading make of them; on every path this build has. The samples come from integers, so that every machine makes the
+ * loading make of them; on every path this machine has. The samples come from integers, so that every machine makes the
  * same. Usage: golden MODEL GOLDEN [SAMPLES]     (SAMPLES other than 10000: prints, compares nothing) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parsnets_rt.h"
+#include "paths.h"
 #include "stream.h"
 
 enum { kSamples = kStreamSamples, kAdded = 40 };
@@ -186,7 +187,7 @@ int main(int argc, char** argv) {
   void* bytes;
   long size;
   char found[80], expected[80] = "";
-  sums best, scalar;
+  sums best;
   pnrt_model model;
   if (!file || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) <= 0 || fseek(file, 0, SEEK_SET) != 0) {
     fprintf(stderr, "usage: golden MODEL GOLDEN [SAMPLES]\n");
@@ -198,19 +199,18 @@ int main(int argc, char** argv) {
   require(pnrt_open(&model, bytes, (size_t)size), argv[1]);
   best = run(&model, samples);
   write_sums(&best, found);
-  printf("%s path on %d samples: %s",
-         model.path == PNRT_AVX2   ? "AVX2"
-         : model.path == PNRT_NEON ? "NEON"
-                                   : "plain C",
-         samples, found);
-  model.path = PNRT_SCALAR;
-  scalar = run(&model, samples);
-  free(bytes);
-  if (memcmp(&best, &scalar, sizeof best) != 0) {
-    write_sums(&scalar, expected);
-    fprintf(stderr, "plain C gives: %s", expected);
-    return 1;
+  printf("%s path on %d samples: %s", path_names[model.path], samples, found);
+  while (model.path != PNRT_SCALAR) { /* the others that this machine has */
+    sums other;
+    model.path = lower_path(model.path);
+    other = run(&model, samples);
+    if (memcmp(&best, &other, sizeof best) != 0) {
+      write_sums(&other, expected);
+      fprintf(stderr, "%s gives: %s", path_names[model.path], expected);
+      return 1;
+    }
   }
+  free(bytes);
   if (samples != kSamples) return 0;
   file = fopen(argv[2], "r");
   if (!file || !fgets(expected, sizeof expected, file)) {

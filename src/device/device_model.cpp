@@ -69,7 +69,8 @@ std::size_t DeviceModel::rank() const { return state_->info.basis == state_->inf
 std::size_t DeviceModel::work_bytes() const { return pnrt_work_bytes(&state_->runtime, nullptr); }
 std::uint64_t DeviceModel::multiply_adds() const { return pnrt_multiply_adds(&state_->runtime, nullptr); }
 const char* DeviceModel::instruction_set() const {
-  return state_->runtime.path == PNRT_AVX2 ? "AVX2" : state_->runtime.path == PNRT_NEON ? "NEON" : "none";
+  static constexpr const char* names[] = {"none", "NEON", "AVX2", "AVX-512 VNNI", "SDOT"};  // by pnrt_path
+  return names[state_->runtime.path];
 }
 const std::vector<std::string>& DeviceModel::class_names() const { return state_->info.class_names; }
 const std::vector<std::uint8_t>& DeviceModel::class_seen() const { return state_->info.class_seen; }
