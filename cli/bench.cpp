@@ -170,15 +170,17 @@ void write_table_files(const ResultTable& table, const std::string& files) {
 
 /// Every data set with published or own rows, each with its table.
 Output published_results(const std::vector<CitedRow>& own, const std::string& tables) {
-  std::vector<std::string> sets(kReferenceSets.begin(), kReferenceSets.end());
-  for (const auto& row : own)
-    if (std::ranges::none_of(sets, [&](const auto& set) { return same_data_name(set, row.data); }))
-      sets.push_back(row.data);
+  std::vector<std::vector<CitedRow>> sets;
+  for (const auto* rows : {&published_rows(), &own})
+    for (const auto& row : *rows) {
+      const auto about = [&](const auto& set) { return same_data_name(set[0].data, row.data); };
+      const auto found = std::ranges::find_if(sets, about);
+      (found == sets.end() ? sets.emplace_back() : *found).push_back(row);
+    }
   Output output;
   std::vector<CitedRow> all;
-  for (const auto& set : sets) {
-    auto rows = published_rows(set);
-    std::ranges::copy_if(own, std::back_inserter(rows), [&](const auto& row) { return same_data_name(row.data, set); });
+  for (const auto& rows : sets) {
+    const std::string& set = rows[0].data;
     all.insert(all.end(), rows.begin(), rows.end());
     output.text +=
         fmt::format("{}{}\n\n{}{}", output.text.empty() ? "" : "\n", set, bench_table_head(), cited_table_rows(rows));

@@ -121,9 +121,7 @@ std::string add_model(const std::filesystem::path& path, nlohmann::ordered_json&
                   model.temperature, warning_lines(json["record"]), json["options"].dump(), record.dump(1));
   if (json.contains("rejection")) text += rejection_line(json["rejection"]);
   text += add_source(model.record.data.source, json);
-  if (const std::string line =
-          made_by(model.record, model.record.data.name, "--out " + shell_word(path.filename().string()));
-      !line.empty()) {
+  if (const std::string line = made_by(model.record, path.filename().string()); !line.empty()) {
     json["made_by"] = line;
     text += fmt::format("made by: {}\n", line);
   }

@@ -35,7 +35,6 @@ std::string command_line(const std::string& name, const OptionTable& options, co
     text += " --" + option.name;
     if (!option.is_flag) text += " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
-  if (context.is_given("like")) return text;  // it has its own seed
   return text + fmt::format(" --seed {}", context.common.seed);
 }
 
@@ -99,7 +98,7 @@ void without_features(LoadOptions& load) { load.read_features = load.require_fea
 Command train_command() {
   struct State {
     std::string data, stats;
-    std::filesystem::path out, run, like;
+    std::filesystem::path out, run;
     LoadOptions load;
     TrainSettings train;
   };
@@ -114,9 +113,6 @@ Command train_command() {
       .text("stats", state->stats,
             "statistics files of 'stats', separated by commas, to train the closed form of class space from; the "
             "folder's features are not read")
-      .advanced()
-      .path("like", state->like,
-            "model file whose training to repeat: same options and seed, on the same data; then compares the files")
       .advanced();
   add_load_options(command.options, state->load);
   command.options.append(train_option_table(state->train));
@@ -127,8 +123,6 @@ Command train_command() {
   for (auto& family : method_families())
     command.families.push_back({family.title, family.methods, std::move(family.options)});
   command.resolve = [state](const CommonOptions& common) {
-    refuse_if(!state->like.empty(),
-              "--like conflicts with --print-config: 'info' prints the command that made a model");
     const TrainOptions train = state->train.options();
     const auto left_out = state->train.options_of_others();
     // Without a data set nobody knows its size, and a search chooses by itself.
@@ -146,18 +140,12 @@ Command train_command() {
               "--run conflicts with --out: the model is written to DIR/model.safetensors");
     if (!state->run.empty()) state->out = state->run / "model.safetensors";
     refuse_if(state->data.empty() || state->out.empty(), "train: expected --data DIR and --out FILE or --run DIR");
-    std::optional<Repetition> repeated;
-    if (!state->like.empty()) {
-      repeated.emplace(state->like);
-      repeated->check_options(context, state->out);
-    }
     TrainOptions train = state->train.options();
     state->load.seed = train.run.seed = context.common.seed;
-    if (repeated) repeated->ask_again(state->data, train, state->load);
     const bool first = context.processes.rank() == 0;
     const std::string out = state->out.string();
     if (context.processes.size() > 1) {
-      refuse_if(!state->stats.empty() || !state->like.empty(), "--stats and --like run in one process");
+      refuse_if(!state->stats.empty(), "--stats runs in one process");
       const std::string kept = fmt::format(
           "; what is finished is kept in {}.checkpoint.*, or where --checkpoint says: train again with --resume", out);
       const bool searches = train.search.kind != Search::none;
@@ -179,10 +167,6 @@ Command train_command() {
     const Dataset data = load_or_advise(state->data, state->load, context.progress);
     std::optional<StatisticsInput> sums;
     if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);
-    if (repeated) {
-      repeated->check_data(data, state->data, sums ? &*sums : nullptr);
-      for (const auto& reason : repeated->reasons(data)) report_message(context.progress, reason);
-    }
     ThreadPool pool(context.threads());
     TrainRun run;
     const Model model = sums ? train_from_statistics(sums->sum, data, train, pool, context.progress, &run, sums->parts)
@@ -190,12 +174,8 @@ Command train_command() {
     if (!first) return Output{};
     make_folder_of(state->out);
     save_model(model, state->out);
-    if (!state->run.empty()) {
-      const std::string made =
-          repeated ? made_by(model.record, state->data, "--run " + shell_word(state->run.string())) : "";
-      write_run_json(state->run, state->data, state->load,
-                     made.empty() ? command_line("train", options, context) : made, run);
-    }
+    if (!state->run.empty())
+      write_run_json(state->run, state->data, state->load, command_line("train", options, context), run);
     remove_checkpoints(train.run.checkpoint);
     Output output;
     output.json = {{"model", state->out.string()},
@@ -216,10 +196,6 @@ Command train_command() {
     }
     warn(context, weak_rejection(model));
     output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
-    if (repeated) {
-      output.json["like"] = repeated->compare(state->out, data);
-      output.text += Repetition::text_of(output.json["like"]);
-    }
     return output;
   };
   return command;

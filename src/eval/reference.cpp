@@ -1,4 +1,4 @@
-// Published results, collected from public repositories and papers; every row keeps its features and its source.
+// Rows of data/reference.csv, which the build embeds, and of files of the user's: one reader for both.
 
 #include "eval/reference.hpp"
 
@@ -13,77 +13,13 @@
 #include "base/json_file.hpp"
 #include "base/text.hpp"
 #include "eval/metrics.hpp"
+#include "eval/reference_csv.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
 namespace {
-
-struct Accuracies {
-  double zsl, u, s, h;  // percent; -1: not published
-};
-
-struct Row {
-  std::string method, features, semantics, source;
-  std::array<Accuracies, kReferenceSets.size()> sets;
-};
-
-const std::vector<Row>& table() {
-  // Columns: SUN, CUB, AWA2, aPY; each {ZSL top-1 per class, U, S, H}; -1: not published.
-  // clang-format off
-  static const std::vector<Row> rows{
-      {"DAP", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{39.9, 4.2, 25.1, 7.2}, {40.0, 1.7, 67.9, 3.3}, {46.1, 0, 84.7, 0}, {33.8, 4.8, 78.3, 9.0}}}},
-      {"CONSE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{38.8, 6.8, 39.9, 11.6}, {34.3, 1.6, 72.2, 3.1}, {44.5, 0.5, 90.6, 1.0}, {26.9, 0, 91.2, 0}}}},
-      {"SSE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{51.5, 2.1, 36.4, 4.0}, {43.9, 8.5, 46.9, 14.4}, {61.0, 8.1, 82.5, 14.8}, {34.0, 0.2, 78.9, 0.4}}}},
-      {"DEVISE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{56.5, 16.9, 27.4, 20.9}, {52.0, 23.8, 53.0, 32.8}, {59.7, 17.1, 74.7, 27.8}, {39.8, 4.9, 76.9, 9.2}}}},
-      {"SJE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{53.7, 14.7, 30.5, 19.8}, {53.9, 23.5, 59.2, 33.6}, {61.9, 8.0, 73.9, 14.4}, {32.9, 3.7, 55.7, 6.9}}}},
-      {"LATEM", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{55.3, 14.7, 28.8, 19.5}, {49.3, 15.2, 57.3, 24.0}, {55.8, 11.5, 77.3, 20.0}, {35.2, 0.1, 73.0, 0.2}}}},
-      {"ESZSL", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{54.5, 11.0, 27.9, 15.8}, {53.9, 12.6, 63.8, 21.0}, {58.6, 5.9, 77.8, 11.0}, {38.3, 2.4, 70.1, 4.6}}}},
-      {"ALE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{58.1, 21.8, 33.1, 26.3}, {54.9, 23.7, 62.8, 34.4}, {62.5, 14.0, 81.8, 23.9}, {39.7, 4.6, 73.7, 8.7}}}},
-      {"SYNC", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{56.3, 7.9, 43.3, 13.4}, {55.6, 11.5, 70.9, 19.8}, {46.6, 10.0, 90.5, 18.0}, {23.9, 7.4, 66.3, 13.3}}}},
-      {"SAE", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{40.3, 8.8, 18.0, 11.8}, {33.3, 7.8, 54.0, 13.6}, {54.1, 1.1, 82.2, 2.2}, {8.3, 0.4, 80.9, 0.9}}}},
-      {"SAE, reverse map (re-run)", "ResNet-101 frozen", "attributes", "mvp18/Popular-ZSL-Algorithms",
-       {{{59.9, 19.0, 31.2, 23.6}, {46.7, 15.7, 57.0, 24.6}, {60.5, 12.9, 87.2, 22.4}, {16.5, 9.5, 56.6, 16.2}}}},
-      {"GFZSL", "ResNet-101 frozen", "attributes", "vkverma01/Zero-Shot-Learning",
-       {{{62.6, -1, -1, -1}, {49.2, -1, -1, -1}, {67.0, -1, -1, -1}, {-1, -1, -1, -1}}}},
-      {"DEM (2 layers)", "ResNet-101 frozen", "attributes", "Xian et al., Table 6 (via EthanZhu90/ZSL_GAN_CVPR18)",
-       {{{61.9, 20.5, 34.3, 25.6}, {51.7, 19.6, 57.9, 29.2}, {67.1, 30.5, 86.4, 45.1}, {35.0, 11.1, 75.1, 19.4}}}},
-      {"Class-Norm MLP (20–30 s training)", "ResNet-101 frozen", "attributes", "universome/class-norm",
-       {{{-1, 44.7, 41.6, 43.1}, {-1, 49.9, 50.7, 50.3}, {-1, 60.2, 77.1, 67.6}, {-1, -1, -1, -1}}}},
-      {"f-CLSWGAN", "ResNet-101 frozen", "attributes", "uqzhichen/SDGZSL README",
-       {{{60.8, 42.6, 36.6, 39.4}, {57.3, 43.7, 57.7, 49.7}, {65.3, 56.1, 65.5, 60.4}, {40.5, -1, -1, -1}}}},
-      {"CADA-VAE", "ResNet-101 frozen", "attributes", "uqzhichen/SDGZSL README",
-       {{{61.8, 47.2, 35.7, 40.6}, {61.8, 51.6, 53.5, 52.4}, {64.0, 55.8, 75.0, 63.9}, {-1, 31.7, 55.1, 40.3}}}},
-      {"TF-VAEGAN (about 1.75 h training)", "ResNet-101 frozen", "attributes", "uqzhichen/SDGZSL README",
-       {{{66.0, 45.6, 40.7, 43.0}, {64.9, 52.8, 64.7, 58.1}, {72.2, 59.8, 75.1, 66.6}, {-1, -1, -1, -1}}}},
-      {"SDGZSL", "ResNet-101 frozen", "attributes", "uqzhichen/SDGZSL README",
-       {{{62.4, 48.2, 36.1, 41.3}, {62.8, 51.5, 58.7, 54.9}, {72.1, 64.6, 73.6, 68.8}, {45.4, 38.0, 57.4, 45.7}}}},
-      {"TF-VAEGAN, fine-tuned features", "ResNet-101 fine-tuned", "attributes", "uqzhichen/SDGZSL README",
-       {{{66.7, 41.8, 51.9, 46.3}, {74.3, 63.8, 79.3, 70.7}, {73.4, 55.5, 83.6, 66.7}, {-1, -1, -1, -1}}}},
-      {"PSVMA (ViT-B, fine-tuned)", "ViT-B fine-tuned", "attributes", "the ParsNets paper's tables",
-       {{{66.5, 61.7, 45.3, 52.3}, {72.9, 70.1, 77.8, 73.8}, {79.4, 73.6, 77.3, 75.4}, {45.9, -1, -1, -1}}}},
-      {"DGZ", "ResNet-101 frozen", "as its paper says", "the ParsNets paper's tables",
-       {{{65.4, 49.9, 37.6, 42.8}, {80.1, 71.4, 64.8, 68.0}, {74.0, 65.9, 78.2, 71.5}, {46.6, 38.0, 63.5, 47.6}}}},
-      {"ParsNets, as published", "ResNet-101, as its paper says", "not stated for CUB", "the ParsNets paper's tables",
-       {{{70.2, 57.2, 49.5, 53.1}, {80.3, 72.8, 79.4, 76.0}, {82.6, 77.6, 81.4, 79.5}, {48.7, 42.3, 68.6, 52.3}}}},
-      {"ParsNets, SCLN only (ablation, T1)", "ResNet-101, as its paper says", "not stated for CUB", "the ParsNets paper's tables",
-       {{{51.4, -1, -1, -1}, {58.8, -1, -1, -1}, {67.2, -1, -1, -1}, {38.3, -1, -1, -1}}}},
-      {"ParsNets, MMG only (ablation, T1)", "ResNet-101, as its paper says", "not stated for CUB", "the ParsNets paper's tables",
-       {{{55.2, -1, -1, -1}, {67.2, -1, -1, -1}, {69.5, -1, -1, -1}, {40.1, -1, -1, -1}}}}};
-  // clang-format on
-  return rows;
-}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -95,21 +31,6 @@ std::string lower(std::string_view text) {
 }  // namespace
 
 bool same_data_name(std::string_view a, std::string_view b) { return lower(a) == lower(b); }
-
-std::vector<CitedRow> published_rows(const std::string& data) {
-  std::vector<CitedRow> rows;
-  const auto given = [](double v) { return v < 0 ? std::optional<double>() : std::optional<double>(v); };
-  for (std::size_t k = 0; k < kReferenceSets.size(); ++k) {
-    if (!same_data_name(data, kReferenceSets[k])) continue;
-    for (const auto& row : table()) {
-      const auto& f = row.sets[k];
-      if (f.zsl < 0 && f.h < 0) continue;
-      rows.push_back({kReferenceSets[k], row.method, row.features, row.semantics, "Proposed Split", row.source,
-                      given(f.zsl), given(f.u), given(f.s), given(f.h), false});
-    }
-  }
-  return rows;
-}
 
 nlohmann::ordered_json cited_row_json(const CitedRow& row) {
   const auto json = [](const std::optional<double>& v) {
@@ -155,13 +76,12 @@ void add_cell(Cells& row, const std::string& name, std::string cell) {
     throw Error(BadInput{row.place, field, "a field once", "it twice", "remove one"});
 }
 
-std::vector<Cells> csv_cells(const std::filesystem::path& file) {
-  const CsvTable table = read_csv(file, true);
-  Cells head{file.string() + ":1", {}};
+std::vector<Cells> csv_cells(const CsvTable& table, const std::string& file) {
+  Cells head{file + ":1", {}};
   for (const auto& name : table.header) add_cell(head, name, "");
   std::vector<Cells> rows;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    rows.push_back({fmt::format("{}:{}", file.string(), table.lines[r]), {}});
+    rows.push_back({fmt::format("{}:{}", file, table.lines[r]), {}});
     for (std::size_t c = 0; c < table.header.size(); ++c) add_cell(rows.back(), table.header[c], table.rows[r][c]);
   }
   return rows;
@@ -201,7 +121,6 @@ std::optional<double> percent_of(const Cells& row, const char* field) {
 
 CitedRow row_from(const Cells& cells) {
   CitedRow row;
-  row.own = true;
   for (const auto& [field, text] : kTexts) row.*text = text_of(cells, field);
   for (const auto& [field, accuracy] : kAccuracies) row.*accuracy = percent_of(cells, field);
   for (const auto& [field, value, meaning] : {std::tuple("method", &row.method, "the name of a method"),
@@ -232,20 +151,34 @@ void add_row(CitedRow row, const std::string& place, std::vector<CitedRow>& rows
   rows.push_back(std::move(row));
 }
 
+std::vector<CitedRow> rows_from(const std::vector<Cells>& list) {
+  std::vector<CitedRow> rows;
+  for (const auto& cells : list) add_row(row_from(cells), cells.place, rows);
+  return rows;
+}
+
 }  // namespace
 
+const std::vector<CitedRow>& published_rows() {
+  static const std::vector<CitedRow> rows =
+      rows_from(csv_cells(parse_csv(kReferenceCsv, "data/reference.csv", true), "data/reference.csv"));
+  return rows;
+}
+
 std::vector<CitedRow> read_own_rows(const std::filesystem::path& file) {
-  std::vector<CitedRow> rows;
-  for (const auto& cells : lower(file.extension().string()) == ".json" ? json_cells(file) : csv_cells(file))
-    add_row(row_from(cells), cells.place, rows);
+  auto rows = rows_from(lower(file.extension().string()) == ".json" ? json_cells(file)
+                                                                    : csv_cells(read_csv(file, true), file.string()));
   if (rows.empty())
     throw Error(BadInput{file.string(), "", "at least one row", "none", "add rows, or leave the file out"});
+  for (auto& row : rows) row.own = true;
   return rows;
 }
 
 std::vector<CitedRow> cited_rows(const std::string& name, const std::string& known_as, const std::string& proposed_of,
                                  const std::vector<CitedRow>& own) {
-  std::vector<CitedRow> rows = published_rows(proposed_of);
+  std::vector<CitedRow> rows;
+  std::ranges::copy_if(published_rows(), std::back_inserter(rows),
+                       [&](const CitedRow& row) { return same_data_name(row.data, proposed_of); });
   std::ranges::copy_if(own, std::back_inserter(rows), [&](const CitedRow& row) {
     return same_data_name(row.data, name) || same_data_name(row.data, known_as);
   });

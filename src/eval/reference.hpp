@@ -1,7 +1,6 @@
 #pragma once
 // Results that were not measured here: what others report on the Proposed Splits, and rows of one's own.
 
-#include <array>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -10,9 +9,6 @@
 #include <vector>
 
 namespace parsnets {
-
-/// The data sets that published rows are about.
-inline constexpr std::array<const char*, 4> kReferenceSets{"SUN", "CUB", "AWA2", "APY"};
 
 /// One method on one data set. Texts may be empty, accuracies are in percent.
 struct CitedRow {
@@ -24,9 +20,9 @@ struct CitedRow {
 /// Whether two names mean the same data set: equal but for the case of letters.
 bool same_data_name(std::string_view a, std::string_view b);
 
-/// The published rows about a set of kReferenceSets, in any case; none for another. All are of methods that were not
-/// fitted to the test samples.
-std::vector<CitedRow> published_rows(const std::string& data);
+/// The published rows, one data set after the other, from public repositories and papers. All are of methods that were
+/// not fitted to the test samples.
+const std::vector<CitedRow>& published_rows();
 
 /// The fields of a row but its data set; accuracies that are not given are null.
 nlohmann::ordered_json cited_row_json(const CitedRow& row);

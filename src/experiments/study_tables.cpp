@@ -266,9 +266,8 @@ std::vector<ResultTable> study_tables(const Sets& sets, const std::vector<CitedR
 
   ResultTable sparsity = accuracy_table("sparsity", sets, &StudySet::sparsity, "open networks", {zsl, h},
                                         "Sparsity: accuracies in percent by the number of open networks of 200");
-  for (auto& row : sparsity.rows)  // "parsnets open=10"
-    if (const auto at = row.heads[0].rfind("open="); at != std::string::npos)
-      row.heads[0] = row.heads[0].substr(at + 5);
+  for (auto& row : sparsity.rows)  // "parsnets active=10"
+    row.heads[0] = row.heads[0].substr(row.heads[0].rfind('=') + 1);
   add_failures(sets, &StudySet::sparsity, sparsity);
 
   ResultTable costs = grid("costs", sets, &StudySet::methods, "method",

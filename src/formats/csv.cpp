@@ -274,9 +274,8 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
   }
 }
 
-CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
-  const std::string text = read_text_file(file);
-  CsvParser parser(text, file.string());
+CsvTable parse_csv(std::string_view text, const std::string& name, bool has_header) {
+  CsvParser parser(text, name);
   parser.check_text();
   CsvTable table;
   std::size_t width = 0, first_blank = 0, blanks = 0;
@@ -287,7 +286,7 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
     }
     if (blanks > 0) {
       if (width != 1)
-        fail(file.string(), first_blank, "",
+        fail(name, first_blank, "",
              width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width), "a blank line",
              "remove the blank line");
       table.rows.insert(table.rows.end(), blanks, {std::string()});
@@ -295,16 +294,16 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
     }
     if (width == 0) width = row->cells.size();
     if (row->cells.size() != width)
-      fail(file.string(), row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
+      fail(name, row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
            fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
            width == 1 && !table.header.empty() && table.header[0].find(';') != std::string::npos
                ? "separate cells by commas, not by semicolons"
                : "fill in or remove cells; quote cells that contain a comma");
     if (has_header && table.header.empty()) {
       std::set<std::string> seen;
-      for (const auto& name : row->cells)
-        if (!seen.insert(name).second)
-          fail(file.string(), row->line, "column " + in_quotes(name), "unique column names", "a duplicate",
+      for (const auto& column : row->cells)
+        if (!seen.insert(column).second)
+          fail(name, row->line, "column " + in_quotes(column), "unique column names", "a duplicate",
                "rename one of them");
       table.header = std::move(row->cells);
     } else {
@@ -313,8 +312,12 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
     }
   }
   if (width == 0)
-    throw Error(BadInput{file.string(), "", "a table of comma-separated cells", "blank lines only", "write it again"});
+    throw Error(BadInput{name, "", "a table of comma-separated cells", "blank lines only", "write it again"});
   return table;
+}
+
+CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
+  return parse_csv(read_text_file(file), file.string(), has_header);
 }
 
 CsvShape csv_shape(const std::filesystem::path& file) {

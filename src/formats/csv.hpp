@@ -24,6 +24,8 @@ struct CsvTable {
 /// Reads a small table of text (attributes, labels). Throws bad_input with file:line for ragged rows, stray quotes,
 /// bytes that are not UTF-8, NUL bytes, repeated column names. Blank lines at the end are ignored.
 CsvTable read_csv(const std::filesystem::path& file, bool has_header);
+/// The same of a text; `name` is for messages.
+CsvTable parse_csv(std::string_view text, const std::string& name, bool has_header);
 
 /// Rows below the header, and columns.
 struct CsvShape {

@@ -66,6 +66,7 @@ TEST(CliReproduce, AWholeStudyWritesEveryTableInEveryFormatAndOneReport) {
   for (const char* name : {"zsl", "gzsl", "ablation", "sparsity", "costs", "intervals", "comparisons", "data"})
     for (const char* ending : {".md", ".csv", ".tex", ".json"})
       EXPECT_TRUE(fs::exists(root.out + "/tables/" + name + ending)) << name << ending;
+  EXPECT_TRUE(has(read_text_file(root.out + "/tables/sparsity.csv"), "\n10,measured,")) << "rows are numbers";
   EXPECT_TRUE(has(result.out, "report.html"));
   EXPECT_TRUE(has(result.out, "SHA-256")) << "missing public files are named";
   const std::string page = read_text_file(root.out + "/report.html");

@@ -81,13 +81,13 @@ TEST_F(OwnRows, RefusalsNameLineAndField) {
 }
 
 TEST_F(OwnRows, PublishedRowsAreThoseOfTheTable) {
-  const auto rows = published_rows("cub");
+  const auto rows = cited_rows("", "", "cub", {});
   ASSERT_GE(rows.size(), 20u);
   EXPECT_EQ(rows[0].method, "DAP");
   EXPECT_EQ(rows[0].data, "CUB");
   EXPECT_EQ(rows[0].zsl, 40.0);
   EXPECT_EQ(rows[0].h, 3.3);
-  EXPECT_TRUE(published_rows("birds").empty());
+  EXPECT_TRUE(cited_rows("", "", "birds", {}).empty());
   for (const auto& row : rows) {
     EXPECT_FALSE(row.own);
     EXPECT_EQ(cited_row_json(row)["u"].is_null(), !row.u.has_value());
@@ -99,7 +99,7 @@ TEST_F(OwnRows, ADataSetGetsTheRowsThatNameIt) {
   EXPECT_EQ(cited_rows("my_birds", "", "", own).size(), 1u) << "by its folder";
   EXPECT_EQ(cited_rows("my_birds", "CUB", "", own).size(), 2u) << "also as the public data set that it is";
   const auto rows = cited_rows("my_birds", "CUB", "CUB", own);
-  EXPECT_EQ(rows.size(), 2u + published_rows("CUB").size());
+  EXPECT_EQ(rows.size(), 2u + cited_rows("", "", "CUB", {}).size());
   EXPECT_FALSE(rows.front().own);
   EXPECT_TRUE(rows.back().own);
   EXPECT_EQ(rows.back().method, "b");

@@ -115,8 +115,8 @@ TEST(StudyTables, TablesWithoutRowsAreLeftOut) {
 }
 
 TEST(StudyTables, CitedRowsOfOneMethodOnSeveralSetsAreOneRow) {
-  auto rows = published_rows("CUB");
-  const auto sun = published_rows("SUN");
+  auto rows = cited_rows("", "", "CUB", {});
+  const auto sun = cited_rows("", "", "SUN", {});
   rows.insert(rows.end(), sun.begin(), sun.end());
   const auto table = cited_table(rows);
   EXPECT_EQ(table.columns.size(), 8u);
