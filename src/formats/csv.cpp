@@ -10,7 +10,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <locale>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "base/file.hpp"
@@ -117,20 +119,43 @@ class CsvParser {
   std::size_t position_ = 0, line_ = 1;
 };
 
-// Whether a decimal number that double cannot hold is too small rather than too large: by the place of its first
-// digit that is not zero.
-bool is_tiny(std::string_view number) {
-  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
-  const std::string_view digits = number.substr(0, e);
-  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
-  const auto leading = static_cast<std::int64_t>(std::min(digits.find_first_not_of("0."), digits.size()));
-  if (e == number.size()) return leading > point;
-  std::string_view exponent = number.substr(e + 1);
-  if (exponent.starts_with('+')) exponent.remove_prefix(1);
-  std::int64_t power = 0;
-  const auto result = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
-  if (result.ec != std::errc{} || std::abs(power) > (std::int64_t{1} << 40)) return exponent.starts_with('-');
-  return power + point - leading < 0;
+/// Every row of a table with the line where it begins. Throws bad_input for ragged rows and blank lines between them.
+void visit_rows(std::string_view text, const std::string& file,
+                const std::function<void(std::vector<std::string>, std::size_t line)>& take) {
+  CsvParser parser(text, file);
+  parser.check_text();
+  std::size_t width = 0, first_blank = 0, blanks = 0;
+  std::string first_cell;
+  while (auto row = parser.next_row()) {
+    if (row->blank) {  // no row when it is one of the last lines; else a row of one empty cell
+      if (blanks++ == 0) first_blank = row->line;
+      continue;
+    }
+    if (blanks > 0 && width != 1)
+      fail(file, first_blank, "", width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width),
+           "a blank line", "remove the blank line");
+    for (; blanks > 0; --blanks) take({std::string()}, row->line - blanks);
+    if (width == 0) {
+      width = row->cells.size();
+      first_cell = row->cells.front();
+    }
+    if (row->cells.size() != width)
+      fail(file, row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
+           fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
+           width == 1 && first_cell.find(';') != std::string::npos
+               ? "separate cells by commas, not by semicolons"
+               : "fill in or remove cells; quote cells that contain a comma");
+    take(std::move(row->cells), row->line);
+  }
+  if (width == 0)
+    throw Error(BadInput{file, "", "a table of comma-separated cells", "blank lines only", "write it again"});
+}
+
+void check_header(const std::vector<std::string>& names, const std::string& file, std::size_t line) {
+  std::set<std::string> seen;
+  for (const auto& name : names)
+    if (!seen.insert(name).second)
+      fail(file, line, "column " + in_quotes(name), "unique column names", "a duplicate", "rename one of them");
 }
 
 void write_if_long(AtomicFile& out, std::string& lines) {
@@ -275,44 +300,16 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
 }
 
 CsvTable parse_csv(std::string_view text, const std::string& name, bool has_header) {
-  CsvParser parser(text, name);
-  parser.check_text();
   CsvTable table;
-  std::size_t width = 0, first_blank = 0, blanks = 0;
-  while (auto row = parser.next_row()) {
-    if (row->blank) {  // no row when it is one of the last lines; else a row of one empty cell
-      if (blanks++ == 0) first_blank = row->line;
-      continue;
-    }
-    if (blanks > 0) {
-      if (width != 1)
-        fail(name, first_blank, "",
-             width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width), "a blank line",
-             "remove the blank line");
-      table.rows.insert(table.rows.end(), blanks, {std::string()});
-      while (blanks > 0) table.lines.push_back(row->line - blanks--);
-    }
-    if (width == 0) width = row->cells.size();
-    if (row->cells.size() != width)
-      fail(name, row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
-           fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
-           width == 1 && !table.header.empty() && table.header[0].find(';') != std::string::npos
-               ? "separate cells by commas, not by semicolons"
-               : "fill in or remove cells; quote cells that contain a comma");
+  visit_rows(text, name, [&](std::vector<std::string> cells, std::size_t line) {
     if (has_header && table.header.empty()) {
-      std::set<std::string> seen;
-      for (const auto& column : row->cells)
-        if (!seen.insert(column).second)
-          fail(name, row->line, "column " + in_quotes(column), "unique column names", "a duplicate",
-               "rename one of them");
-      table.header = std::move(row->cells);
+      check_header(cells, name, line);
+      table.header = std::move(cells);
     } else {
-      table.rows.push_back(std::move(row->cells));
-      table.lines.push_back(row->line);
+      table.rows.push_back(std::move(cells));
+      table.lines.push_back(line);
     }
-  }
-  if (width == 0)
-    throw Error(BadInput{name, "", "a table of comma-separated cells", "blank lines only", "write it again"});
+  });
   return table;
 }
 
@@ -321,27 +318,18 @@ CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
 }
 
 CsvShape csv_shape(const std::filesystem::path& file) {
-  constexpr std::uint64_t kSmall = 16u << 20;
-  InputFile input(file);
-  if (input.size() <= kSmall) {
-    const CsvTable table = read_csv(file, true);
-    return {table.rows.size(), table.header.size()};
-  }
-  std::size_t rows = 0, cells = 1, blank = 0;
-  bool quoted = false;
-  LineReader lines([&](void* destination, std::size_t bytes) { return input.read_some(destination, bytes); });
-  for (std::string_view line; lines.next(line);) {
-    for (const char c : line) {
-      if (c == '"') quoted = !quoted;  // a doubled quote is two of them
-      if (c == ',' && !quoted && rows == 0) ++cells;
+  const MappedFile mapped(file);
+  CsvShape shape;
+  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  visit_rows(text, file.string(), [&](const std::vector<std::string>& cells, std::size_t line) {
+    if (shape.cols > 0) {
+      ++shape.rows;
+      return;
     }
-    if (quoted) continue;  // a row of several lines
-    if (line.empty())
-      ++blank;  // counts unless it is one of the last
-    else
-      rows += 1 + std::exchange(blank, 0);
-  }
-  return {rows - 1, cells};
+    check_header(cells, file.string(), line);
+    shape.cols = cells.size();
+  });
+  return shape;
 }
 
 bool parse_number(std::string_view cell, double& value) {
@@ -363,9 +351,10 @@ bool parse_number(std::string_view cell, double& value) {
   const char* last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data(), last, magnitude);
   if (end != last || error == std::errc::invalid_argument) return false;
-  if (error == std::errc::result_out_of_range) {
-    if (!is_tiny(digits)) return false;
-    magnitude = 0;
+  if (error == std::errc::result_out_of_range) {  // too large, or so small that it is 0: a stream tells which
+    std::istringstream text{std::string(digits)};
+    text.imbue(std::locale::classic());
+    if (!(text >> magnitude)) return false;
   }
   if (!std::isfinite(magnitude)) return false;
   value = negative ? -magnitude : magnitude;

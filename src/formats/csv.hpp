@@ -32,8 +32,7 @@ struct CsvShape {
   std::size_t rows = 0, cols = 0;
 };
 
-/// Of a table with a header, which is checked as by read_csv where it is small (16 MB). Of a larger one the lines are
-/// counted, in pieces.
+/// Of a table with a header, which is checked as by read_csv; the cells are not kept.
 CsvShape csv_shape(const std::filesystem::path& file);
 
 /// The cells of one line of CSV, as given to an option such as --names: names separated by commas, in quotes where they

@@ -108,8 +108,7 @@ void write_labels(const fs::path& folder, const std::vector<std::string>& labels
 }
 
 constexpr std::string_view kFirstLine = "parsnets extraction 2\n";
-constexpr std::string_view kEarlierFirstLine = "parsnets extraction 1\n";  // told photographs apart by size and time
-constexpr std::size_t kDigits = 64;                                        // of SHA-256
+constexpr std::size_t kDigits = 64;  // of SHA-256
 constexpr std::uint32_t kMostName = 65536;
 constexpr std::uint64_t kMostHeader = 65536;
 
@@ -281,7 +280,7 @@ PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& so
     throw Error(BadInput{file_.string(), "", "a file that can be changed", std::strerror(errno), "check permissions"});
   if (!fs::is_regular_file(file_))
     throw Error(BadInput{file_.string(), "", "an unfinished extraction", "no regular file", "remove it"});
-  read_header(source, progress);
+  read_header(source);
   read_entries();
   if (entries_.empty()) {  // another process may have completed the data set before this one began its file
     try {
@@ -324,16 +323,11 @@ void PartialFeatures::cut_off(std::uint64_t size) {
   if (error) throw Error(ErrorCode::failure, fmt::format("cannot change {}: {}", file_.string(), error.message()));
 }
 
-void PartialFeatures::read_header(const FeatureSource& source, ProgressObserver* progress) {
+void PartialFeatures::read_header(const FeatureSource& source) {
   const std::string header = std::string(kFirstLine) + to_json(source).dump() + "\n";
   std::string found(std::min<std::uint64_t>(fs::file_size(file_), kMostHeader), '\0');
   if (!read_at(0, found.data(), found.size()))
     throw Error(BadInput{file_.string(), "", "a readable file", std::strerror(errno), "remove it"});
-  if (found.starts_with(kEarlierFirstLine)) {
-    report_message(progress, fmt::format("{}: by an earlier version; its photographs are read again", file_.string()));
-    cut_off(0);
-    found.clear();
-  }
   if (header.starts_with(found)) {  // new, or interrupted before its first photograph
     write_at(0, header);
     end_ = header.size();

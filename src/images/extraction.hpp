@@ -56,8 +56,7 @@ class PartialFeatures {
  public:
   /// Continues, or begins in a folder that has no data set: throws usage for one that has. Makes the folder, and
   /// removes it in the end if nothing came into it. Waits for another process that holds it. Throws bad_input when it
-  /// is about another network or other settings. What is damaged at its end, and all of an earlier version's, is left
-  /// out, and `progress` is told.
+  /// is about another network or other settings. What is damaged at its end is left out, and `progress` is told.
   PartialFeatures(const std::filesystem::path& folder, const FeatureSource& source, ProgressObserver* progress);
   ~PartialFeatures();
 
@@ -82,7 +81,7 @@ class PartialFeatures {
   bool read_at(std::uint64_t offset, void* data, std::size_t bytes) const;  ///< whether all of it could be read
   void write_at(std::uint64_t offset, std::string_view bytes);
   void cut_off(std::uint64_t size);
-  void read_header(const FeatureSource& source, ProgressObserver* progress);
+  void read_header(const FeatureSource& source);
   void read_entries();
 
   std::filesystem::path file_;

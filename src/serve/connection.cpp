@@ -221,8 +221,7 @@ void Exchanger::read_body_and_answer(const httplib::Request& request, httplib::R
                                      const httplib::ContentReader& reader) {
   Exchange& exchange = *current;
   HttpRequest& asked = exchange.request;
-  if (const std::string* type = exchange.head.find("content-type")) asked.content_type = *type;
-  asked.type = media_type(asked.content_type);
+  if (const std::string* type = exchange.head.find("content-type")) asked.type = media_type(*type);
   asked.body = std::move(exchange.room);
   asked.body.clear();
   asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), kMostReserved));

@@ -20,7 +20,6 @@ struct HttpRequest {
   std::string method, path;
   std::map<std::string, std::string> query;  ///< decoded; every name is one of the route's parameters
   std::string type;                          ///< media type without parameters, lower case; empty: no body
-  std::string content_type;                  ///< the same with its parameters, as it was sent
   std::string body;
   std::vector<std::string> captured;  ///< what stood in place of `*` in the path of the route
   Clock::time_point deadline;         ///< work that waits gives up then

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "base/text.hpp"
 #include "serve/http.hpp"
 
 namespace parsnets {
@@ -20,40 +19,6 @@ namespace {
 constexpr std::size_t kMostLevels = 16;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// The end of a number by the grammar of JSON; `from` where there is none.
-const char* number_end(const char* from, const char* end) {
-  const char* at = from;
-  const auto digits = [&] {
-    const char* first = at;
-    while (at != end && is_digit(*at)) ++at;
-    return at != first;
-  };
-  if (at != end && *at == '-') ++at;
-  if (at != end && *at == '0')
-    ++at;
-  else if (!digits())
-    return from;
-  if (at != end && *at == '.') {
-    ++at;
-    if (!digits()) return from;
-  }
-  if (at != end && (*at == 'e' || *at == 'E')) {
-    ++at;
-    if (at != end && (*at == '+' || *at == '-')) ++at;
-    if (!digits()) return from;
-  }
-  return at;
-}
-
-/// Numbers too small for a double are 0; too large ones are infinite.
-double double_of(const char* from, const char* end) {
-  double value = 0;
-  if (std::from_chars(from, end, value).ec != std::errc::result_out_of_range) return value;
-  const char* exponent = std::find_if(from, end, [](char c) { return c == 'e' || c == 'E'; });
-  const bool small = exponent != end && exponent[1] == '-';
-  return small ? 0 : std::numeric_limits<double>::infinity();
-}
 
 }  // namespace
 
@@ -158,12 +123,13 @@ void JsonReader::numbers(const std::string& field, std::size_t most, std::vector
 
 double JsonReader::number(const std::string& field) {
   kind();
-  const char* const last = number_end(at_, end_);
+  const char* const last = std::find_if_not(
+      at_, end_, [](char c) { return is_digit(c) || std::string_view("+-.eE").find(c) != std::string_view::npos; });
   if (last == at_) wrong(field, "a number");
-  const double value = double_of(at_, last);
-  if (!std::isfinite(value)) wrong(field, "a finite number");
+  const auto value = nlohmann::json::parse(at_, last, nullptr, false);
+  if (!value.is_number()) wrong(field, "a finite number");
   at_ = last;
-  return value;
+  return value.get<double>();
 }
 
 std::size_t JsonReader::integer(const std::string& field, std::size_t low, std::size_t high) {
@@ -186,52 +152,20 @@ bool JsonReader::boolean(const std::string& field) {
   wrong(field, "true or false");
 }
 
-void JsonReader::append_escape(const std::string& field, std::string& out) {
-  const auto hex = [&] {
-    unsigned code = 0;
-    const auto [last, failed] = end_ - at_ < 4 ? std::from_chars_result{at_, std::errc::invalid_argument}
-                                               : std::from_chars(at_, at_ + 4, code, 16);
-    if (failed != std::errc() || last != at_ + 4)
-      throw HttpError({field, "four hexadecimal digits after \\u", "others"});
-    at_ += 4;
-    return code;
-  };
-  static constexpr std::string_view kNames = "\"\\/bfnrt", kValues = "\"\\/\b\f\n\r\t";
-  if (at_ == end_) return;
-  const char name = *at_++;
-  if (const auto place = kNames.find(name); place != std::string_view::npos) {
-    out += kValues[place];
-    return;
-  }
-  if (name != 'u') throw HttpError({field, "an escape of JSON", "another"});
-  unsigned code = hex();
-  if (code >= 0xd800 && code < 0xdc00 && end_ - at_ >= 6 && at_[0] == '\\' && at_[1] == 'u') {
-    at_ += 2;
-    const unsigned low = hex();
-    code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : 0xd800;
-  }
-  if (code >= 0xd800 && code < 0xe000) throw HttpError({field, "a pair of surrogates", "one alone"});
-  append_utf8(out, code);
-}
-
 std::string JsonReader::string(const std::string& field) {
-  expect('"', field, "a string");
-  std::string out;
-  while (at_ != end_ && *at_ != '"') {
-    if (static_cast<unsigned char>(*at_) < ' ') throw HttpError({field, "a string", "one with a control character"});
-    if (*at_ == '\\') {
-      ++at_;
-      append_escape(field, out);
-      continue;
-    }
-    std::size_t length = 0;
-    if (!next_code_point(std::string_view(at_, end_), length)) throw HttpError({field, "text in UTF-8", "other bytes"});
-    out.append(at_, length);
-    at_ += length;
+  if (kind() != '"') wrong(field, "a string");
+  const char* last = at_ + 1;
+  while (last != end_ && *last != '"') last += *last == '\\' && last + 1 != end_ ? 2 : 1;
+  if (last == end_) throw HttpError({field, "a string", "one without an end"});
+  try {
+    const auto text = nlohmann::json::parse(at_, ++last);
+    at_ = last;
+    return text.get<std::string>();
+  } catch (const nlohmann::json::parse_error& error) {  // "… - invalid string: what is wrong; last read: …"
+    const std::string_view why = error.what();
+    const auto from = why.find("invalid string"), end = why.find("; last read");
+    throw HttpError({field, "a string", std::string(why.substr(from, end - from))});
   }
-  if (at_ == end_) throw HttpError({field, "a string", "one without an end"});
-  ++at_;
-  return out;
 }
 
 void JsonReader::finish() {

@@ -1,5 +1,6 @@
 #pragma once
 // JSON of requests, read in one pass without a tree: a batch of samples is mostly numbers, which go straight to floats.
+// What is rare, strings and unusual numbers, is left to nlohmann-json.
 
 #include <cstddef>
 #include <functional>
@@ -37,7 +38,6 @@ class JsonReader {
   void expect(char c, const std::string& field, const char* expected);
   bool float_here(float& value);
   std::string found();
-  void append_escape(const std::string& field, std::string& out);
 
   const char* at_;
   const char* end_;

@@ -38,6 +38,22 @@ bool is_visible(std::string_view text, bool blanks) {
       text, [&](unsigned char c) { return (c > ' ' && c != 127) || (blanks && (c == ' ' || c == '\t')); });
 }
 
+/// Whether the text is a token of RFC 9110, such as the name of a header.
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+/// Name in lower case and value of a line `Name: value` without its CRLF.
+std::pair<std::string, std::string> parse_header(std::string_view line) {
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
+    throw HttpError(400, "every header must have the form 'Name: value'");
+  return {lower_case(line.substr(0, colon)), std::string(trim(line.substr(colon + 1)))};
+}
+
 void parse_request_line(std::string_view line, RequestHead& head) {
   const auto first = line.find(' '), last = line.rfind(' ');
   if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first)))
@@ -190,20 +206,6 @@ std::string lower_case(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
-}
-
-bool is_token(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-}
-
-std::pair<std::string, std::string> parse_header(std::string_view line) {
-  const auto colon = line.find(':');
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_visible(line, true))
-    throw HttpError(400, "every header must have the form 'Name: value'");
-  return {lower_case(line.substr(0, colon)), std::string(trim(line.substr(colon + 1)))};
 }
 
 std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }

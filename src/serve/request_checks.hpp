@@ -21,10 +21,6 @@ namespace parsnets {
 // disagree on where the request ends.
 
 std::string lower_case(std::string_view text);
-/// Whether the text is a token of RFC 9110, such as the name of a header.
-bool is_token(std::string_view text);
-/// Name in lower case and value of a line `Name: value` without its CRLF. Throws HttpError 400.
-std::pair<std::string, std::string> parse_header(std::string_view line);
 /// Of a Content-Type header, the type without parameters, lower case.
 std::string media_type(std::string_view header);
 
@@ -41,7 +37,7 @@ struct RequestHead {
   /// Whether the client wants the connection closed after this request.
   bool closes() const;
   /// The head again, with the headers that say how long the body is and whether to ask for it, and no other that would
-  /// change how the body is read or the response: cpp-httplib's own reader of multipart bodies knows no limits.
+  /// change how the body is read or the response: cpp-httplib would read multipart bodies, without limits.
   std::string text() const;
 };
 

@@ -9,7 +9,6 @@
 
 #include "formats/npy.hpp"
 #include "images/features_of_image.hpp"
-#include "serve/multipart.hpp"
 #include "serve/playground_files.hpp"
 
 namespace parsnets {
@@ -40,45 +39,14 @@ Matrix<float> photograph(const Photographs* photographs, std::string_view bytes,
   return photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
 }
 
-/// Parts `image` and, if need be, `request`.
-Asked asked_of_parts(const Service& service, const Photographs* photographs, const HttpRequest& http) {
-  std::optional<std::string_view> image, request;
-  for (const Part& part : parse_multipart(http.content_type, http.body)) {
-    auto* place = part.name == "image" ? &image : part.name == "request" ? &request : nullptr;
-    const std::string shown = part.name.substr(0, 64);
-    if (place == nullptr)
-      throw HttpError(400,
-                      fmt::format("unknown part '{}'; send the photograph as `image` and options as JSON in `request`, "
-                                  "for example request={{\"top\": 3}}",
-                                  shown),
-                      {shown, "image or request", "another part"});
-    if (*place) throw HttpError({shown, "one part of this name", "several"});
-    *place = part.content;
-  }
-  if (!image) throw HttpError({"image", "a part with a photograph", "none"});
-  Asked asked;
-  if (request) asked.request = parse_predict_request(*request, service.limits());
-  if (asked.request.has_input) throw HttpError({"request", "no features or samples beside an image", "some"});
-  asked.features = photograph(photographs, *image, http);
-  return asked;
-}
-
-void require_no_query(const HttpRequest& http) {
-  if (!http.query.empty())
-    throw HttpError({http.query.begin()->first.substr(0, 64), "parameters in the body", "one in the address"});
-}
-
 bool is_photograph(const std::string& type) {
   return type == "image/jpeg" || type == "image/png" || type == "image/webp" || type == "image/bmp";
 }
 
-bool shows_photograph(const HttpRequest& http) {
-  return is_photograph(http.type) || http.type == "multipart/form-data";
-}
-
 Asked asked_of(const Service& service, const Photographs* photographs, const HttpRequest& http) {
   if (http.type == "application/json") {
-    require_no_query(http);
+    if (!http.query.empty())
+      throw HttpError({http.query.begin()->first.substr(0, 64), "parameters in the body", "one in the address"});
     Asked asked{parse_predict_request(http.body, service.limits()), {}};
     asked.features = service.features_of(asked.request);
     return asked;
@@ -89,15 +57,10 @@ Asked asked_of(const Service& service, const Photographs* photographs, const Htt
     PredictRequest request = parse_predict_query(http.query, service.limits());
     return {std::move(request), photograph(photographs, http.body, http)};
   }
-  if (http.type == "multipart/form-data") {
-    require_no_query(http);
-    return asked_of_parts(service, photographs, http);
-  }
-  throw HttpError(415, "the body must be JSON, an array or a photograph",
-                  {"Content-Type",
-                   "application/json, application/x-npy, multipart/form-data, image/jpeg, image/png, image/webp or "
-                   "image/bmp",
-                   http.type.empty() ? "none" : "'" + http.type.substr(0, 64) + "'"});
+  throw HttpError(
+      415, "the body must be JSON, an array or a photograph",
+      {"Content-Type", "application/json, application/x-npy, image/jpeg, image/png, image/webp or image/bmp",
+       http.type.empty() ? "none" : "'" + http.type.substr(0, 64) + "'"});
 }
 
 template <class Value>
@@ -176,7 +139,7 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
                       [&service, photographs, &turnstile, json, answer](const HttpRequest& http) {
                         // A photograph has a queue of its own.
                         std::optional<Asked> asked;
-                        if (shows_photograph(http)) asked = asked_of(service, photographs, http);
+                        if (is_photograph(http.type)) asked = asked_of(service, photographs, http);
                         const auto turn = turnstile.enter(http.deadline);
                         if (!asked) asked = asked_of(service, photographs, http);
                         return json(answer(*asked));

@@ -9,15 +9,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 
 #include "base/json_file.hpp"
 #include "formats/file_kind.hpp"
-#include "formats/safetensors.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/version.hpp"
+#include "store/profile_reader.hpp"
 #include "store/train_record_json.hpp"
 
 namespace parsnets {
@@ -30,7 +29,6 @@ constexpr const char* kFormat = "parsnets-model";
 constexpr const char* kFormatVersion = "2";
 
 constexpr std::size_t kMost = std::size_t{1} << 31;
-constexpr const char* kDamagedModel = "the file is damaged: copy or download it again";
 
 template <class T>
 constexpr const char* kTensorType = std::same_as<T, float>           ? "F32"
@@ -208,42 +206,18 @@ class ModelWriter {
   nlohmann::ordered_json json_;
 };
 
-/// Reads the fields of one file, remembering which tensors were asked for. Shapes are compared before memory is taken:
-/// metadata may claim any size.
-class ModelReader {
+class ModelReader : public ProfileReader {
  public:
-  explicit ModelReader(const std::filesystem::path& path) : file_(path) {
-    if (text("format") != kFormat)
-      fail("format", fmt::format("'{}'", kFormat), "'" + text("format") + "'", "this is not a ParsNets model");
-    if (text("format_version") != kFormatVersion)
-      fail("format_version", kFormatVersion, text("format_version"),
-           "it was written by another version of ParsNets; use that one");
-    if (const auto sum = payload_checksum(file_.payload()); text("payload_crc32") != sum)
-      fail("payload_crc32", text("payload_crc32"), sum, kDamagedModel);
-    json_ = parse_json(text("model"), file_.name() + ", model");
-    if (!json_.is_object()) fail("model", "a JSON object", json_.type_name(), "");
+  explicit ModelReader(const std::filesystem::path& path)
+      : ProfileReader(path, kFormat, kFormatVersion, "model", "a ParsNets model") {
     visit_fields(*this, model);
-    for (const auto& t : file_.tensors())
-      if (!taken_.contains(t.name))
-        fail("tensor '" + t.name + "'", "a tensor that this model has", "an unknown one",
-             "it may come from a newer version of ParsNets");
+    refuse_unknown();
   }
 
   Model model;
 
-  [[noreturn]] void fail(const std::string& field, const std::string& expected, const std::string& found,
-                         const std::string& advice = "") const {
-    throw Error(BadInput{file_.name(), field, expected, found, advice});
-  }
-
   void names(const char* key, std::vector<std::string>& list, Need need = Need::always) const {
-    if (need == Need::if_any && !file_.metadata().contains(key)) return;
-    const auto json = parse_json(text(key), file_.name() + ", " + key);
-    if (!json.is_array()) fail(key, "a list of names", json.type_name());
-    for (const auto& item : json) {
-      if (!item.is_string()) fail(key, "names as strings", item.dump().substr(0, 30));
-      list.push_back(item.get<std::string>());
-    }
+    if (need == Need::always || file_.metadata().contains(key)) list = ProfileReader::names(key);
   }
   void options(std::string& out) const {
     out = text("options");
@@ -252,46 +226,39 @@ class ModelReader {
   void record(TrainRecord& out) const { out = train_record_from_json(text("record"), file_.name() + ", record"); }
 
   void count(const char* key, std::size_t& out, std::size_t low, std::size_t high) const {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() < low ||
-        found->get<std::uint64_t>() > high)
-      fail(std::string("model.") + key, fmt::format("an integer from {} to {}", low, high), value_text(key));
-    out = found->get<std::size_t>();
+    out = ProfileReader::count(key, low, high);
   }
   void flag(const char* key, bool& out) const {
-    if (!json_.contains(key) || !json_.at(key).is_boolean())
-      fail(std::string("model.") + key, "true or false", value_text(key));
-    out = json_.at(key).get<bool>();
+    if (!facts_.contains(key) || !facts_.at(key).is_boolean()) fail_fact(key, "true or false");
+    out = facts_.at(key).get<bool>();
   }
   void number(const char* key, double& out, double low, double high) const {
-    out = json_.contains(key) && json_.at(key).is_number() ? json_.at(key).get<double>() : std::nan("");
-    if (!(out >= low && out <= high))
-      fail(std::string("model.") + key, fmt::format("a number from {} to {}", low, high), value_text(key));
+    out = facts_.contains(key) && facts_.at(key).is_number() ? facts_.at(key).get<double>() : std::nan("");
+    if (!(out >= low && out <= high)) fail_fact(key, fmt::format("a number from {} to {}", low, high));
   }
   void number(const char* key, std::optional<double>& out, double low, double high, Need) const {
-    if (json_.contains(key)) number(key, out.emplace(), low, high);
+    if (facts_.contains(key)) number(key, out.emplace(), low, high);
   }
   template <class Enum>
   void choice(const char* key, Enum& out, const Names<Enum>& names) const {
     for (const auto& [text, value] : names)
-      if (json_.contains(key) && json_.at(key) == text) {
+      if (facts_.contains(key) && facts_.at(key) == text) {
         out = value;
         return;
       }
-    fail(std::string("model.") + key, "a known choice", value_text(key),
-         "it may come from a newer version of ParsNets");
+    fail_fact(key, "a known choice", "it may come from a newer version of ParsNets");
   }
 
   bool has(const char* tensor, bool) const { return file_.find(tensor) != nullptr; }
   template <class T, std::size_t N>
   void values(const char* name, std::span<T, N> out, const Shape& shape) {
-    std::memcpy(out.data(), require(name, kTensorType<T>, shape).data, out.size_bytes());
+    std::memcpy(out.data(), tensor(name, kTensorType<T>, shape).data, out.size_bytes());
     if constexpr (std::same_as<T, float>) require_finite(name, out);
   }
   /// In place where its alignment allows.
   void matrix(const char* name, Matrix<float>& out, std::size_t rows, std::size_t cols, Need need = Need::always) {
     if (is_left_out(name, rows, need)) return;
-    const TensorView& t = require(name, "F32", {rows, cols});
+    const TensorView& t = tensor(name, "F32", {rows, cols});
     if (reinterpret_cast<std::uintptr_t>(t.data) % alignof(float) == 0) {
       // They are a copy of the file: writing to them does not change it.
       auto* data = reinterpret_cast<float*>(const_cast<std::byte*>(t.data));
@@ -305,7 +272,7 @@ class ModelReader {
   template <class T>
   void vector(const char* name, std::vector<T>& out, std::size_t size, Need need = Need::always) {
     if (is_left_out(name, size, need)) return;
-    require(name, kTensorType<T>, {size});
+    tensor(name, kTensorType<T>, {size});
     out.resize(size);
     values(name, std::span(out), {size});
     if (std::same_as<T, std::uint8_t> && std::ranges::any_of(out, [](T v) { return v > 1; }))
@@ -319,7 +286,7 @@ class ModelReader {
   }
   void rows(const char* name, std::vector<float>& out, std::size_t rows, std::size_t cols) {
     if (rows == 0) return;
-    require(name, "F32", {rows, cols});
+    tensor(name, "F32", {rows, cols});
     out.resize(rows * cols);
     values(name, std::span(out), {rows, cols});
   }
@@ -329,38 +296,11 @@ class ModelReader {
     return size == 0 || (need == Need::if_any && !has(name, true));
   }
 
-  std::string text(const std::string& key) const {
-    const auto found = file_.metadata().find(key);
-    if (found == file_.metadata().end())
-      fail("__metadata__." + key, "a value", "none", "this is not a ParsNets model, or it is damaged");
-    return found->second;
-  }
-
-  std::string value_text(const char* key) const {
-    return json_.contains(key) ? json_.at(key).dump().substr(0, 40) : "none";
-  }
-
-  const TensorView& require(const std::string& tensor, const char* dtype, const Shape& shape) {
-    const TensorView* found = file_.find(tensor);
-    if (found == nullptr)
-      fail("tensor '" + tensor + "'", "a tensor of that name", "none",
-           "the file is incomplete: copy or download it again");
-    if (found->dtype != dtype || found->shape != shape)
-      fail("tensor '" + tensor + "'", fmt::format("{} of shape [{}]", dtype, fmt::join(shape, ", ")),
-           fmt::format("{} of shape [{}]", found->dtype, fmt::join(found->shape, ", ")), kDamagedModel);
-    taken_.insert(tensor);
-    return *found;
-  }
-
   void require_finite(const std::string& tensor, std::span<const float> values) const {
     for (const float v : values)
       if (!std::isfinite(v))
         fail("tensor '" + tensor + "'", "finite values", fmt::format("{}", v), "train the model again");
   }
-
-  SafetensorsFile file_;
-  nlohmann::json json_;
-  std::set<std::string> taken_;
 };
 
 void check_names(const ModelReader& in, const Model& model) {
@@ -457,7 +397,7 @@ Model load_model(const std::filesystem::path& path) {
   check_calibration(in, model);
   const Matrix<float> vectors = model.class_vectors();
   for (const float v : vectors.values())
-    if (!std::isfinite(v)) in.fail("class vectors", "finite values", fmt::format("{}", v), kDamagedModel);
+    if (!std::isfinite(v)) in.fail("class vectors", "finite values", fmt::format("{}", v));
   return std::move(in.model);
 }
 

@@ -382,20 +382,6 @@ TEST_F(PartialFeaturesTest, OfAnotherNetworkOrDamagedAreRefused) {
   EXPECT_EQ(partial.size(), 0u);
 }
 
-TEST_F(PartialFeaturesTest, OfAnEarlierVersionAreReadAgain) {
-  write_three();
-  std::string earlier = read_text_file(file_);
-  earlier[earlier.find('2')] = '1';  // in its first line
-  write_text_file(file_, earlier);
-  Messages messages;
-  PartialFeatures partial(out_, source_, &messages);
-  EXPECT_EQ(partial.size(), 0u);
-  EXPECT_MENTIONS(messages.text, "by an earlier version; its photographs are read again");
-  EXPECT_EQ(messages.text.find("damaged"), std::string::npos) << messages.text;
-  partial.append("a", sum('a'), row(1));
-  EXPECT_TRUE(partial.has("a", sum('a')));
-}
-
 TEST_F(PartialFeaturesTest, NeedARegularFile) {
   fs::create_directories(out_);
   fs::create_symlink("/dev/null", file_);

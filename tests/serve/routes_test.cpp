@@ -62,14 +62,6 @@ std::string npy(std::size_t rows, std::size_t cols) {
   return file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
-std::string multipart(const std::string& image, const std::string& request) {
-  return "--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"x.bmp\"\r\nContent-Type: "
-         "image/bmp\r\n\r\n" +
-         image + "\r\n--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n" + request + "\r\n--b--\r\n";
-}
-
-const std::string kMultipart = "multipart/form-data; boundary=b";
-
 /// What is wrong with a value by a schema; empty: nothing. Knows what docs/openapi.json uses.
 std::string schema_mismatch(const Json& value, const Json& schema, const Json& document, const std::string& place) {
   if (schema.contains("$ref")) {
@@ -205,10 +197,6 @@ TEST(Routes, ErrorsNameThePlaceInTheRequest) {
   const Json option = error("/v1/explain", R"({"samples":[0],"top":3})");
   EXPECT_EQ(option["message"], "/v1/explain takes one sample and `bank`; `top` is not allowed");
   EXPECT_EQ(option["field"], "top");
-  const std::string part = "--b\r\nContent-Disposition: form-data; name=\"top\"\r\n\r\n3\r\n--b--\r\n";
-  const Json parts = error("/v1/predict", part, kMultipart);
-  EXPECT_EQ(parts["field"], "top");
-  EXPECT_NE(parts["message"].get<std::string>().find("JSON in `request`"), std::string::npos) << parts;
 }
 
 TEST(Routes, SamplesAreRejectedOnRequest) {
@@ -374,16 +362,10 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
   // The other kinds of body, and what all errors look like.
   for (const char* path : {"/v1/predict", "/v1/explain"}) {
     const Json content = document["paths"][path]["post"]["requestBody"]["content"];
-    EXPECT_EQ(content.size(), 7u);
+    EXPECT_EQ(content.size(), 6u);
     for (const auto& [type, unused] : content.items()) {
-      const bool json = type == "application/json", array = type == "application/x-npy",
-                 parts = type.starts_with("multi");
-      const auto response = s.post(path,
-                                   json    ? plain
-                                   : array ? npy(1, 48)
-                                   : parts ? multipart(image, "{}")
-                                           : image,
-                                   parts ? kMultipart : type);
+      const bool json = type == "application/json", array = type == "application/x-npy";
+      const auto response = s.post(path, json ? plain : array ? npy(1, 48) : image, type);
       EXPECT_EQ(response.status, 200) << path << " " << type << " " << response.body;
     }
   }
@@ -447,8 +429,7 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
                              "\"attributes\":true", "\"return_features\":true"})
     requests.push_back(post("{\"samples\":[0]," + std::string(option) + "}", "application/json", "/v1/explain"));
   requests.push_back(post(npy(1, d), "application/x-npy", "/v1/explain?top=1"));
-  requests.push_back(post(multipart(bmp_file(8, 8), "{}"), kMultipart, "/v1/predict?top=1"));
-  requests.push_back(post(multipart(bmp_file(8, 8), "{\"top\":1}"), kMultipart, "/v1/explain"));
+  requests.push_back(post(bmp_file(8, 8), "image/bmp", "/v1/explain?top=1"));
   for (const char* query : {"x=1", "format=csv", "format=", "precision=int8", "format=table&precision=int8",
                             "format=device&precision=int4", "format=device&precision="})
     requests.push_back(post("{\"bank\":{}}", "application/json", "/v1/bank?"s + query));
@@ -462,16 +443,6 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
     json("{\"samples\":[0],\"bank\":{\"remove\":[" + removed + "]}}");
     for (const char* name : {"a\\nb", "\\u0000", "\\u001b[2J", "\x7f"})
       requests.push_back(post(R"({"bank":{"add":[)" + class_json(name, m) + "]}}", "application/json", "/v1/bank"));
-  }
-  // Heads of parts.
-  for (const std::size_t length : {7000u, 8100u, 9000u, 1000000u})
-    for (const char* start : {"Content-Disposition: form-data; name=\"", "Content-Type: ", "A: ", ""})
-      requests.push_back(post("--b\r\n" + (start + std::string(length, 'x')) + "\r\n\r\n{}\r\n--b--\r\n", kMultipart));
-  {
-    std::string lines = "--b\r\n";
-    for (int i = 0; i < 100000; ++i) lines += "Content-Type: text/plain; x=y; long=" + std::string(60, 'z') + "\r\n";
-    requests.push_back(post(lines, kMultipart));
-    requests.push_back(post(lines + "\r\n\r\n--b--\r\n", kMultipart));
   }
   for (const std::size_t depth : {2u, 16u, 17u, 1000u, 100000u})
     for (const char* bracket : {"[", "{\"a\":"}) {
@@ -517,16 +488,9 @@ TEST(Routes, HostileRequestsGetErrorsAndHarmNothing) {
   for (const char* text : {"GIF89a", "<svg/>", "%PDF-1.4", "RIFF\xff\xff\xff\xffWEBPVP8X", "\0\0\0\0"})
     for (const char* type : {"image/jpeg", "image/png", "image/webp", "image/bmp"})
       requests.push_back(post(text, type));
-  posts(
-      {"", "--b--\r\n", "--b\r\n\r\nx\r\n--b--\r\n", multipart("", "{}"), multipart(image, "{"),
-       multipart(image, "{\"samples\":[0]}"), multipart(image, "{}").substr(0, 120), multipart(image, "{}").substr(10),
-       "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--b--\r\n",
-       "--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n--b--\r\n"},
-      kMultipart);
-  for (const char* type :
-       {"multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"", "text/plain",
-        "application/xml", "application/x-www-form-urlencoded", "image/gif", "image/svg+xml", "", "x"})
-    requests.push_back(post(multipart(image, "{}"), type));
+  for (const char* type : {"multipart/form-data", "multipart/form-data; boundary=b", "text/plain", "application/xml",
+                           "application/x-www-form-urlencoded", "image/gif", "image/svg+xml", "", "x"})
+    requests.push_back(post(image, type));
   // Framing, methods, targets.
   requests.insert(requests.end(),
                   {"GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\n\n", "\r\n\r\n",

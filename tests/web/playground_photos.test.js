@@ -92,7 +92,7 @@ describe("photographs", () => {
 
   test("have a place in the grid while they are read", limit, () => withPage(async (page) => {
     const files = filesOf("truck").slice(0, 3);
-    const release = await hold(page, "**/v1/predict");
+    const release = await hold(page, "**/v1/predict*");
     await page.locator("#photo-file").setInputFiles(files);
     const places = page.locator(".group:first-child .placeholder");
     await until(page, () => document.querySelectorAll(".placeholder").length === 3);
@@ -123,7 +123,7 @@ describe("photographs", () => {
   });
 
   test("that are removed while they are read stay away", limit, () => withPage(async (page) => {
-    const release = await hold(page, "**/v1/predict");
+    const release = await hold(page, "**/v1/predict*");
     await page.locator("#photo-file").setInputFiles(filesOf("truck").slice(0, 2));
     await until(page, () => document.querySelectorAll(".placeholder").length === 2);
     await press(page, "Remove them");
@@ -166,7 +166,7 @@ describe("photographs", () => {
     const gone = path.join(folder, "gone.png");
     fs.copyFileSync(last, gone);
     await settled(page);
-    const release = await hold(page, "**/v1/predict");
+    const release = await hold(page, "**/v1/predict*");
     await page.locator("#photo-file").setInputFiles([first, gone, last]);
     await until(page, () => document.querySelectorAll(".placeholder").length === 3);
     fs.rmSync(gone);

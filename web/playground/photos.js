@@ -99,10 +99,8 @@ class PhotoInput {
   async photoOf(file) {
     try {
       const image = await contents(file);
-      const form = new FormData();
-      form.append("image", image, file.name);
-      form.append("request", new Blob([JSON.stringify({ top: 1, return_features: true })], { type: "application/json" }));
-      const answer = await (await Server.call("/v1/predict", { body: form, patience: PHOTO_PATIENCE })).json();
+      const body = new Blob([image], { type: "image/jpeg" });  // or another format: the server tells by the content
+      const answer = await (await Server.call("/v1/predict?top=1&return_features=true", { body, patience: PHOTO_PATIENCE })).json();
       return { photo: true, name: file.name, label: null, features: answer.features[0], image };
     } catch (error) {
       if (!(error instanceof ServerProblem) || ["lost", "unauthorized"].includes(error.code)) throw error;

@@ -70,13 +70,13 @@ const Server = {
     Session.set("parsnets-token", token);
   },
 
-  // The answer of the server; `body`, a Blob, FormData or a value that is sent as JSON, makes it a POST. `patience`: for
+  // The answer of the server; `body`, a Blob or a value that is sent as JSON, makes it a POST. `patience`: for
   // how long to wait for it, in ms.
   async call(path, { body, signal, patience = PATIENCE } = {}) {
     const options = { cache: "no-store", headers: Server.authorization() };
     if (body !== undefined) {
       options.method = "POST";
-      const plain = !(body instanceof FormData || body instanceof Blob);
+      const plain = !(body instanceof Blob);
       if (plain) options.headers.set("Content-Type", "application/json");
       options.body = plain ? JSON.stringify(body) : body;
     }
