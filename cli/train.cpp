@@ -118,7 +118,7 @@ Command train_command() {
   command.options.append(train_option_table(state->train));
   command.options.group("Run")
       .path("checkpoint", state->train.run.checkpoint,
-            "file in which training saves its state: folds that are done, steps of refinement, passes of the SVR")
+            "file in which training saves its state: folds that are done, steps of refinement")
       .flag("resume", state->train.run.resume, "continue from the checkpoint, with any number of processes");
   for (auto& family : method_families())
     command.families.push_back({family.title, family.methods, std::move(family.options)});

@@ -189,7 +189,7 @@ Explanation explain(const Model& model, std::span<const float> x, const Prepared
 /// half of the known samples of seen or of unseen classes; otherwise, and where this is not known, "".
 std::string weak_rejection(const Model& model);
 
-/// Reads and fully validates a model file (docs/format.md). Tensors stay mapped. Throws bad_input.
+/// Reads and fully validates a model file (docs/format.md), of which nothing depends on later. Throws bad_input.
 Model load_model(const std::filesystem::path& file);
 /// Writes atomically. The bytes depend on the model alone.
 void save_model(const Model& model, const std::filesystem::path& file);

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Incremented when a function or a field changes its meaning, but not for additions. */
-#define PARSNETS_ABI_VERSION 2
+#define PARSNETS_ABI_VERSION 3
 
 /* One of the codes below. */
 typedef int32_t parsnets_status;
@@ -164,8 +164,6 @@ PARSNETS_API void parsnets_options_free(parsnets_options *options); /* `options`
 /* parsnets_options_set(o, "lambda", "3"); flags take "true" or "false". Presets and searches do not change an option
  * that was set. PARSNETS_USAGE for an unknown name or an invalid value; the options are then unchanged. */
 PARSNETS_API parsnets_status parsnets_options_set(parsnets_options *options, const char *name, const char *value);
-/* Resets all options to their defaults, unset. */
-PARSNETS_API parsnets_status parsnets_options_reset(parsnets_options *options);
 /* {"method": "parsnets", ...}: the current value of every option. Valid until the next call with these options. */
 PARSNETS_API parsnets_status parsnets_options_json(parsnets_options *options, const char **json);
 /* [{"name", "help", "expected", "default", "choices"}, ...], in the order of docs/options.md. Valid as above. */
@@ -260,11 +258,8 @@ PARSNETS_API parsnets_status parsnets_model_feature_name(const parsnets_model *m
 PARSNETS_API parsnets_status parsnets_model_set_feature_names(parsnets_model *model, const char *const *names,
                                                               size_t dimensions);
 
-/* Adds a class without training. `semantics`: `attributes` = m finite values. The new class is the last one and unseen.
- * PARSNETS_BAD_INPUT if the name exists. */
-PARSNETS_API parsnets_status parsnets_model_add_class(parsnets_model *model, const char *name, const float *semantics,
-                                                      size_t attributes);
-/* Adds several classes at the cost of one, all or none. `names` has `classes` entries; `semantics` is classes x m. */
+/* Adds classes without training, all or none. `names` has `classes` entries; `semantics`: classes x `attributes` = m
+ * finite values. New classes come last and are unseen. PARSNETS_BAD_INPUT if a name exists. */
 PARSNETS_API parsnets_status parsnets_model_add_classes(parsnets_model *model, const char *const *names,
                                                         const float *semantics, size_t classes, size_t attributes);
 /* The indices of later classes decrease by one. PARSNETS_BAD_INPUT if there is no such class, or no other class. */
@@ -434,23 +429,9 @@ typedef struct parsnets_evaluation {
   double unseen_ece; /* the same of test_unseen */
 } parsnets_evaluation;
 
-/* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
- * of unseen classes, if the model lacks one of those classes, or if it was trained on test samples. */
-PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
-                                               uint32_t threads, parsnets_progress_function progress, void *user,
-                                               parsnets_evaluation *evaluation);
-/* Like parsnets_evaluate, with results per class of the data set (`classes` is its C). `zsl` and `gzsl` (C each): top-1
- * accuracies in percent among the unseen classes and, with gamma, among all classes; NaN without such test samples.
- * `confusion` (C x C): counts of predictions among all classes with gamma, one row per true class; 0 without GZSL. Each
- * of the three or NULL. */
-PARSNETS_API parsnets_status parsnets_evaluate_classes(const parsnets_model *model, const parsnets_dataset *dataset,
-                                                       uint32_t threads, parsnets_progress_function progress,
-                                                       void *user, parsnets_evaluation *evaluation, double *zsl,
-                                                       double *gzsl, uint32_t *confusion, size_t classes);
-
 /* Bins of confidences in a reliability diagram. */
 enum { PARSNETS_RELIABILITY_BINS = 15 };
-/* Options of parsnets_evaluate_with_options. */
+/* Options of parsnets_evaluate. */
 typedef struct parsnets_evaluate_options {
   size_t size;                   /* sizeof(parsnets_evaluate_options) */
   int32_t allow_trained_samples; /* nonzero: accept test samples that were used in training, and count them */
@@ -469,18 +450,23 @@ typedef struct parsnets_evaluate_options {
   double *reliability;           /* NULL, or 2 * PARSNETS_RELIABILITY_BINS * 3 values: for test samples of seen, then of
                                     unseen classes, the number of samples with a confidence in each of equal parts of 0
                                     to 1, their mean confidence and the share that is predicted right, in percent */
+  double *zsl;                   /* NULL, or one value for each class of the data set: top-1 accuracy in percent among
+                                    the unseen classes; NaN without such test samples */
+  double *gzsl;                  /* NULL, or the same among all classes, with gamma */
+  uint32_t *confusion;           /* NULL, or classes x classes counts of predictions among all classes with gamma, one
+                                    row per true class; 0 without GZSL */
+  size_t classes;                /* C of the data set; unused if the three above are NULL */
 } parsnets_evaluate_options;
 /* The defaults: parsnets_evaluate_options x = PARSNETS_EVALUATE_OPTIONS_INIT. */
 #define PARSNETS_EVALUATE_OPTIONS_INIT \
-  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL }
+  { sizeof(parsnets_evaluate_options), 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0 }
 
-/* The same with options. */
-PARSNETS_API parsnets_status parsnets_evaluate_with_options(const parsnets_model *model,
-                                                            const parsnets_dataset *dataset, uint32_t threads,
-                                                            parsnets_progress_function progress, void *user,
-                                                            parsnets_evaluation *evaluation, double *zsl, double *gzsl,
-                                                            uint32_t *confusion, size_t classes,
-                                                            const parsnets_evaluate_options *options);
+/* Evaluates the model on the test samples; classes are matched by name. PARSNETS_BAD_INPUT if there are no test samples
+ * of unseen classes, if the model lacks one of those classes, or if it was trained on test samples. */
+PARSNETS_API parsnets_status parsnets_evaluate(const parsnets_model *model, const parsnets_dataset *dataset,
+                                               const parsnets_evaluate_options *options, uint32_t threads,
+                                               parsnets_progress_function progress, void *user,
+                                               parsnets_evaluation *evaluation);
 
 /* Inputs that are of no class by construction. */
 typedef struct parsnets_no_class_inputs {

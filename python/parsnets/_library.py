@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ._threads import run
 from .errors import BadInputError, CancelledError, ParsNetsError, UsageError
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 _STEM = "libparsnets.so"
 
 
@@ -120,7 +120,8 @@ class StatisticsOptions(ctypes.Structure):
 class EvaluateOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("allow_trained_samples", c_int32), ("reserved", c_int32), ("curve", c_void_p),
                 ("curve_capacity", c_size_t), ("curve_points", POINTER(c_size_t)), ("coverages", c_void_p),
-                ("coverage_count", c_size_t), ("sets", c_void_p), ("reliability", c_void_p)]
+                ("coverage_count", c_size_t), ("sets", c_void_p), ("reliability", c_void_p), ("zsl", c_void_p),
+                ("gzsl", c_void_p), ("confusion", c_void_p), ("classes", c_size_t)]
 
 
 class NoClassInputs(ctypes.Structure):
@@ -213,7 +214,6 @@ _STATUS: Dict[str, List[Any]] = {
     "model_attribute_name": [c_void_p, c_size_t, _TEXT],
     "model_feature_name": [c_void_p, c_size_t, _TEXT],
     "model_set_feature_names": [c_void_p, _TEXT, c_size_t],
-    "model_add_class": [c_void_p, c_char_p, c_void_p, c_size_t],
     "model_add_classes": [c_void_p, POINTER(c_char_p), c_void_p, c_size_t, c_size_t],
     "model_remove_class": [c_void_p, c_char_p],
     "model_teach": [c_void_p, c_char_p, c_void_p, c_size_t, c_size_t, c_uint32],
@@ -235,8 +235,7 @@ _STATUS: Dict[str, List[Any]] = {
     "predict_sets": [*_BATCH, c_double, c_uint32, c_void_p, c_void_p, c_size_t],
     "predict_semantics": [*_BATCH, c_uint32, c_void_p, c_size_t],
     "explain": [c_void_p, c_void_p, c_size_t, POINTER(Explanation), c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
-    "evaluate_with_options": [c_void_p, c_void_p, *_WATCHED, POINTER(Evaluation), c_void_p, c_void_p, c_void_p,
-                              c_size_t, POINTER(EvaluateOptions)],
+    "evaluate": [c_void_p, c_void_p, POINTER(EvaluateOptions), *_WATCHED, POINTER(Evaluation)],
     "evaluate_open_set": [c_void_p, c_void_p, POINTER(OpenSetEvaluationOptions), *_WATCHED,
                           POINTER(OpenSetEvaluation)],
     "bootstrap_intervals": [POINTER(Outcomes), POINTER(UncertaintyOptions), c_uint32, POINTER(Intervals)],

@@ -87,12 +87,12 @@ def by_class(places: NDArray[np.int32], values: Floats, classes: int) -> Floats:
 
 
 def evaluation(function: str, handle: ctypes.c_void_p, data: Dataset, threads: int,
-               progress: Optional[ProgressCallback], *by_class: Any) -> Evaluation:
-    """Evaluate on the test samples by the zero-shot protocol. function: name in the engine; by_class: more arguments.
+               progress: Optional[ProgressCallback], *options: Any) -> Evaluation:
+    """Evaluate on the test samples by the zero-shot protocol. function: name in the engine; options: its own, if any.
     """
     out = _library.Evaluation(size=ctypes.sizeof(_library.Evaluation))
     with Watch(progress) as watch:
-        call(function, handle, data.pointer, threads, watch.function, None, ctypes.byref(out), *by_class)
+        call(function, handle, data.pointer, *options, threads, watch.function, None, ctypes.byref(out))
     u, s, h, ausuc = (x / 100 for x in (out.u, out.s, out.h, out.ausuc)) if out.has_gzsl else (None,) * 4
     intervals = {"zsl_top1_per_class": out.zsl_interval}
     if out.has_gzsl:
@@ -376,9 +376,8 @@ class Model:
         options = _library.EvaluateOptions(ctypes.sizeof(_library.EvaluateOptions), bool(allow_trained_samples), 0,
                                            address(curve), len(curve), ctypes.pointer(points),
                                            address(shares) if len(shares) else None, len(shares), address(sets),
-                                           address(reliability))
-        result = evaluation("evaluate_with_options", self.handle, data, threads, progress, address(zsl),
-                            address(gzsl), address(confusion), count, ctypes.byref(options))
+                                           address(reliability), address(zsl), address(gzsl), address(confusion), count)
+        result = evaluation("evaluate", self.handle, data, threads, progress, ctypes.byref(options))
         reliability[..., 1:] /= 100  # the engine's unit is percent
         sets[:, ::2] /= 100
         curve[:, 1:] /= 100

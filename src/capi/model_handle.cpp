@@ -21,17 +21,6 @@ std::string method_of(const Model& model) {
   return options["method"].get<std::string>();
 }
 
-void add_to(parsnets_model& model, const char* const* names, MatrixView<const float> semantics) {
-  std::vector<std::string> checked;
-  for (std::size_t c = 0; c < semantics.rows(); ++c) {
-    check_utf8(names[c], "the name of a class");
-    checked.emplace_back(names[c]);
-  }
-  model.model.add_classes(checked, semantics);
-  Work work(1);
-  model.class_added(work.pool);
-}
-
 }  // namespace
 
 parsnets_model::parsnets_model(Model given)
@@ -82,7 +71,7 @@ void parsnets_model::record_changed() { record = to_json(model.record).dump(); }
 parsnets_status parsnets_model_load(const char* file, parsnets_model** model) {
   return created(model, "model", [&] {
     require(file, "file");
-    return new parsnets_model(copy_in_memory(load_model(file)));
+    return new parsnets_model(load_model(file));
   });
 }
 
@@ -158,20 +147,19 @@ parsnets_status parsnets_model_set_feature_names(parsnets_model* model, const ch
   });
 }
 
-parsnets_status parsnets_model_add_class(parsnets_model* model, const char* name, const float* semantics,
-                                         size_t attributes) {
-  return guarded([&] {
-    require({{model, "model"}, {name, "name"}, {semantics, "semantics"}});
-    add_to(*model, &name, {semantics, 1, attributes});
-  });
-}
-
 parsnets_status parsnets_model_add_classes(parsnets_model* model, const char* const* names, const float* semantics,
                                            size_t classes, size_t attributes) {
   return guarded([&] {
     require({{model, "model"}, {names, "names"}, {semantics, "semantics"}});
-    for (size_t c = 0; c < classes; ++c) require(names[c], "names");
-    add_to(*model, names, {semantics, classes, attributes});
+    std::vector<std::string> checked;
+    for (std::size_t c = 0; c < classes; ++c) {
+      require(names[c], "names");
+      check_utf8(names[c], "the name of a class");
+      checked.emplace_back(names[c]);
+    }
+    model->model.add_classes(checked, {semantics, classes, attributes});
+    Work work(1);
+    model->class_added(work.pool);
   });
 }
 

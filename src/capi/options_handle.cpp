@@ -37,13 +37,6 @@ parsnets_status parsnets_options_set(parsnets_options* options, const char* name
   });
 }
 
-parsnets_status parsnets_options_reset(parsnets_options* options) {
-  return guarded([&] {
-    require(options, "options");
-    options->settings = TrainSettings();
-  });
-}
-
 parsnets_status parsnets_options_json(parsnets_options* options, const char** json) {
   return guarded([&] {
     require({{options, "options"}, {json, "json"}});

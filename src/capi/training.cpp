@@ -82,8 +82,12 @@ void write_confidences(const Evaluation& result, const parsnets_evaluate_options
   }
 }
 
-void write_accuracies(const std::vector<ClassAccuracy>& list, double* out) {
-  for (const auto& one : list) out[static_cast<std::size_t>(one.class_index)] = one.top1;
+void write_accuracies(std::initializer_list<const std::vector<ClassAccuracy>*> lists, std::size_t classes,
+                      double* out) {
+  if (out == nullptr) return;
+  std::fill_n(out, classes, std::nan(""));
+  for (const auto* list : lists)
+    for (const auto& one : *list) out[static_cast<std::size_t>(one.class_index)] = one.top1;
 }
 
 Outcomes outcomes_from(const parsnets_outcomes* given, const char* name) {
@@ -114,30 +118,15 @@ parsnets_difference difference_of(const PairedDifference& result) {
 
 }  // namespace
 
-parsnets_status parsnets_evaluate(const parsnets_model* model, const parsnets_dataset* dataset, uint32_t threads,
+parsnets_status parsnets_evaluate(const parsnets_model* model, const parsnets_dataset* dataset,
+                                  const parsnets_evaluate_options* options, uint32_t threads,
                                   parsnets_progress_function progress, void* user, parsnets_evaluation* evaluation) {
-  return parsnets_evaluate_classes(model, dataset, threads, progress, user, evaluation, nullptr, nullptr, nullptr, 0);
-}
-
-parsnets_status parsnets_evaluate_classes(const parsnets_model* model, const parsnets_dataset* dataset,
-                                          uint32_t threads, parsnets_progress_function progress, void* user,
-                                          parsnets_evaluation* evaluation, double* zsl, double* gzsl,
-                                          uint32_t* confusion, size_t classes) {
-  return parsnets_evaluate_with_options(model, dataset, threads, progress, user, evaluation, zsl, gzsl, confusion,
-                                        classes, nullptr);
-}
-
-parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, const parsnets_dataset* dataset,
-                                               uint32_t threads, parsnets_progress_function progress, void* user,
-                                               parsnets_evaluation* evaluation, double* zsl, double* gzsl,
-                                               uint32_t* confusion, size_t classes,
-                                               const parsnets_evaluate_options* options) {
   return guarded([&] {
     require({{model, "model"}, {dataset, "dataset"}, {evaluation, "evaluation"}});
     check_struct_size(evaluation->size, "parsnets_evaluation");
-    if (zsl != nullptr || gzsl != nullptr || confusion != nullptr)
-      check_count("classes", dataset->data.classes(), classes);
     const auto given = read_struct(options, PARSNETS_EVALUATE_OPTIONS_INIT, "parsnets_evaluate_options");
+    if (given.zsl != nullptr || given.gzsl != nullptr || given.confusion != nullptr)
+      check_count("classes", dataset->data.classes(), given.classes);
     if (given.curve != nullptr) require(given.curve_points, "curve_points");
     check_reserved(given.reserved, "parsnets_evaluate_options");
     const auto coverages = checked_coverages(given, model->model);
@@ -147,18 +136,12 @@ parsnets_status parsnets_evaluate_with_options(const parsnets_model* model, cons
     write_curve(result.gzsl.curve, given);
     write_confidences(result, given);
     write_evaluation(result, dataset->data, work.pool, evaluation);
-    for (double* values : {zsl, gzsl})
-      if (values != nullptr) std::fill_n(values, classes, std::nan(""));
-    if (zsl != nullptr) write_accuracies(result.zsl.classes, zsl);
-    if (gzsl != nullptr) {
-      write_accuracies(result.gzsl.seen_classes, gzsl);
-      write_accuracies(result.gzsl.unseen_classes, gzsl);
-    }
-    if (confusion != nullptr) {
-      std::fill_n(confusion, classes * classes, 0u);
-      for (const auto& [label, predicted, samples] : result.details->confusion)
-        confusion[static_cast<size_t>(label) * classes + static_cast<size_t>(predicted)] = samples;
-    }
+    write_accuracies({&result.zsl.classes}, given.classes, given.zsl);
+    write_accuracies({&result.gzsl.seen_classes, &result.gzsl.unseen_classes}, given.classes, given.gzsl);
+    if (given.confusion == nullptr) return;
+    std::fill_n(given.confusion, given.classes * given.classes, 0u);
+    for (const auto& [label, predicted, samples] : result.details->confusion)
+      given.confusion[static_cast<size_t>(label) * given.classes + static_cast<size_t>(predicted)] = samples;
   });
 }
 

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -41,12 +39,7 @@ class Fingerprint {
   std::uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
-/// An array of a checkpoint: values as they are in memory.
-template <class T>
-TensorView checkpoint_part(const char* name, std::span<const T> values) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  return {name, "U8", {values.size_bytes()}, reinterpret_cast<const std::byte*>(values.data()), values.size_bytes()};
-}
+/// An array of a checkpoint.
 TensorView checkpoint_part(const char* name, MatrixView<const float> values);
 
 /// Writes atomically. `fingerprint` says whose state it is, `state` is text that the reader gets back.
@@ -60,24 +53,11 @@ class Checkpoint {
   Checkpoint(const std::filesystem::path& path, const std::string& fingerprint);
 
   const std::string& state() const { return state_; }
-  template <class T>
-  std::size_t size_of(const char* name) const {
-    return part(name, sizeof(T)).bytes / sizeof(T);
-  }
-  template <class T>
-  void read(const char* name, std::span<T> values) const {
-    const TensorView& found = part(name, sizeof(T));
-    if (found.bytes != values.size_bytes()) refuse_size(name, values.size_bytes(), found.bytes);
-    if (found.bytes > 0) std::memcpy(values.data(), found.data, found.bytes);
-  }
   /// Of the shape that it was written with.
   Matrix<float> matrix(const char* name) const;
   [[noreturn]] void refuse(const std::string& expected, const std::string& found) const;
 
  private:
-  const TensorView& part(const char* name, std::size_t value_bytes) const;
-  [[noreturn]] void refuse_size(const char* name, std::uint64_t expected, std::uint64_t found) const;
-
   SafetensorsFile file_;
   std::string state_;
 };

@@ -59,14 +59,8 @@ void check_prepared(const Model& model, const PreparedClasses& prepared) {
     throw Error(ErrorCode::usage, "the prepared classes do not belong to this model; prepare them again");
 }
 
-namespace {
-
-Matrix<float> copied(const Matrix<float>& matrix) { return Matrix<float>::copy_of(matrix.view()); }
-
-/// A copy with `take(matrix)` for every matrix. Names every field, so that a new one does not compile until it is
-/// copied, too.
-template <class Take>
-Model copy(const Model& model, const Take& take) {
+/// Names every field, so that a new one does not compile until it is copied, too.
+Model shared_copy(const Model& model) {
   const auto& [dimensions, feature_preprocess, encoder, gates, see_encoding, direction, targets, networks, relu, shared,
                bias, reverse, semantic_preprocess, centre, similarity, prototypes, prior_samples, attribute_head, field,
                classes, attribute_names, feature_names, gamma, temperature, rejection, sets, options, record] = model;
@@ -76,30 +70,30 @@ Model copy(const Model& model, const Take& take) {
   const auto& [names, seen, semantics, samples, means, taught, adapted, described, gamma_before] = classes;
   return {dimensions,
           feature_preprocess,
-          {take(weights), error},
-          {kind, count, open, take(anchors)},
+          {weights.share(), error},
+          {kind, count, open, anchors.share()},
           see_encoding,
           direction,
           targets,
-          take(networks),
+          networks.share(),
           relu,
-          take(shared),
+          shared.share(),
           bias,
-          take(reverse),
+          reverse.share(),
           semantic_preprocess,
           centre,
           similarity,
-          {take(support), take(prototype_weights), width},
+          {support.share(), prototype_weights.share(), width},
           prior_samples,
-          take(attribute_head),
+          attribute_head.share(),
           field,
           {names,
            seen,
-           take(semantics),
+           semantics.share(),
            samples,
-           take(means),
-           {taught.samples, copied(taught.sums)},  // teaching and adapting change these in place
-           {adapted.samples, copied(adapted.sums)},
+           means.share(),
+           {taught.samples, Matrix<float>::copy_of(taught.sums.view())},  // teaching and adapting change these in place
+           {adapted.samples, Matrix<float>::copy_of(adapted.sums.view())},
            described,
            gamma_before},
           attribute_names,
@@ -111,13 +105,5 @@ Model copy(const Model& model, const Take& take) {
           options,
           record};
 }
-
-}  // namespace
-
-Model shared_copy(const Model& model) {
-  return copy(model, [](const Matrix<float>& m) { return m.share(); });
-}
-
-Model copy_in_memory(const Model& model) { return copy(model, copied); }
 
 }  // namespace parsnets

@@ -38,11 +38,8 @@ Matrix<float> as_attributes(const Model& model, Matrix<float> rows, ThreadPool& 
 /// Throws usage unless the classes were prepared for the model's present bank.
 void check_prepared(const Model& model, const PreparedClasses& prepared);
 
-// Copies of models, which are move-only.
-
-/// Shares the weights, which nothing changes once a model is made. What is learned in the field is copied.
+/// A copy of a model, which is move-only. Shares the weights, which nothing changes once a model is made. What is
+/// learned in the field is copied.
 Model shared_copy(const Model& model);
-/// Depends on no file any more: one that is written over would change a mapped model, or end the process.
-Model copy_in_memory(const Model& model);
 
 }  // namespace parsnets

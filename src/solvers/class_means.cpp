@@ -1,6 +1,5 @@
 #include "solvers/class_means.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace parsnets {
@@ -37,16 +36,6 @@ ClassMeans ClassSums::means(Processes& group) {
   for (std::size_t s = 0; s < result.samples.size(); ++s)
     for (double& v : result.means.row(s)) v /= result.samples[s];
   return result;
-}
-
-ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> labels) {
-  SingleProcess alone;
-  ThreadPool caller(1);
-  const std::size_t classes = labels.empty() ? 0 : static_cast<std::size_t>(*std::ranges::max_element(labels)) + 1;
-  const ClassSlots slots(labels, classes, alone);
-  ClassSums sums(slots, f.cols());
-  sums.add(0, f, caller);
-  return sums.means(alone);
 }
 
 }  // namespace parsnets

@@ -19,9 +19,6 @@ struct ClassMeans {
   Matrix<double> means;               ///< P x o
 };
 
-/// Means of f (n x o) over the samples of each class.
-ClassMeans class_means(MatrixView<const float> f, std::span<const std::int32_t> labels);
-
 /// The classes of samples and how many each has, over all processes of a group.
 class ClassSlots {
  public:

@@ -8,7 +8,6 @@
 
 #include "base/linalg.hpp"
 #include "base/machine.hpp"
-#include "parsnets/error.hpp"
 #include "solvers/gated_kernel.hpp"
 
 namespace parsnets {
@@ -18,20 +17,6 @@ namespace {
 constexpr std::size_t kJointRows = 512;  // samples whose values are computed together
 constexpr int kJointHalvings = 6;        // of η in one outer step
 constexpr double kNoGeometry = 1e-6;     // g/Σ_v, below which g is rounding
-
-[[noreturn]] void impossible_joint(const std::string& what) { throw Error(ErrorCode::usage, "joint options: " + what); }
-
-void check_options(const JointOptions& o) {
-  if (!(o.mmg >= 0) || !std::isfinite(o.mmg))
-    impossible_joint(fmt::format("mmg must be a number >= 0, found {}", o.mmg));
-  if (o.outer_steps < 0) impossible_joint(fmt::format("outer_steps must be >= 0, found {}", o.outer_steps));
-}
-
-void check_shape(const char* field, std::size_t rows, std::size_t cols, std::size_t want_rows, std::size_t want_cols) {
-  if (rows == want_rows && cols == want_cols) return;
-  throw Error(BadInput{"joint fit input", field, fmt::format("{} x {}", want_rows, want_cols),
-                       fmt::format("{} x {}", rows, cols), "check the shapes of the samples, networks and targets"});
-}
 
 // ΘᵀΦ(x) of samples [first, last) in double, rows x m; one product per network.
 Matrix<double> values_of(const GatedSamples& s, MatrixView<const float> networks, std::size_t first, std::size_t last,
@@ -199,17 +184,10 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
                                MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
                                ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
-  if (!(eta > 0) || !std::isfinite(eta)) impossible_joint(fmt::format("eta must be a number > 0, found {}", eta));
   const std::size_t n = samples.z.rows(), m = targets.cols();
-  check_shape("centre", centre.rows(), centre.cols(), samples.networks * (samples.z.cols() + 1), m);
-  check_shape("targets", targets.rows(), m, n, m);
-  check_samples(samples);
-  if (!start.empty()) check_shape("start", start.rows(), start.cols(), n, m);
   const double share = eta / (1 + eta);
   SvrOptions inner = options;
   inner.c = share * options.c;
-  inner.checkpoint.clear();
-  inner.resume = false;
 
   Matrix<float> shifted(n, m), warm(start.empty() ? 0 : n, m);
   pool.parallel_for(n, kJointRows, [&](std::size_t first, std::size_t last, std::size_t) {
@@ -240,8 +218,6 @@ JointResult solve_joint(const GatedSamples& samples, std::span<const std::int32_
                         MatrixView<const float> targets, const JointOptions& options, ThreadPool& pool,
                         ProgressObserver* progress, MatrixView<const float> start_beta) {
   use_serial_blas();
-  check_options(options);
-  check_shape("labels", labels.size(), 1, samples.z.rows(), 1);
   return Joint(samples, labels, targets, options, pool, progress).run(start_beta);
 }
 

@@ -21,7 +21,7 @@
 namespace parsnets {
 
 struct JointOptions {
-  SvrOptions svr;       ///< its checkpoint is that of the plain SVR solution
+  SvrOptions svr;
   double mmg = 0.1;     ///< λ >= 0
   int outer_steps = 3;  ///< >= 0
 };
@@ -65,7 +65,7 @@ struct ProximalFit {
 
 /// min ½‖Θ‖² + (1/2η)‖Θ − Θ̂‖² + C Σ loss for the centre Θ̂, (K·(h+1)) x m, and η > 0. With s = η/(1+η) it is s⁻¹ times
 /// the SVR of box bound sC in Δ = Θ − Θ̂/(1+η) for targets a − Θ̂ᵀΦ/(1+η). `start` (n x m or empty) warm-starts β.
-/// Checkpoints are not written. Throws as solve_svr does.
+/// Throws as solve_svr does.
 ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const float> targets,
                                MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
                                ProgressObserver* progress = nullptr, MatrixView<const float> start = {});

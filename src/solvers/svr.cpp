@@ -10,7 +10,6 @@
 
 #include "base/machine.hpp"
 #include "base/rng.hpp"
-#include "formats/checkpoint.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/gated_kernel.hpp"
 #include "solvers/svr_engine.hpp"
@@ -24,8 +23,6 @@ constexpr std::size_t kSmallestBlock = 16;
 constexpr double kMostStored = 8e9;      // bytes of a kernel that is stored without being asked for
 constexpr std::size_t kGathered = 2048;  // samples whose part of a network is computed together
 
-[[noreturn]] void impossible(const std::string& what) { throw Error(ErrorCode::usage, "SVR options: " + what); }
-
 [[noreturn]] void bad_array(std::string field, std::string expected, std::string found) {
   throw Error(BadInput{"SVR input", std::move(field), std::move(expected), std::move(found),
                        "check the shapes of the samples, gates and targets"});
@@ -36,29 +33,6 @@ std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x
 void require_finite(MatrixView<const float> x, const char* field) {
   if (!std::ranges::all_of(x.values(), [](float v) { return std::isfinite(v); }))
     bad_array(field, "finite values", "inf or nan");
-}
-
-void check_options(const SvrOptions& o) {
-  if (!(o.c > 0) || !std::isfinite(static_cast<float>(o.c)) || !(static_cast<float>(o.c) > 0))
-    impossible(fmt::format("c must be a positive number, found {}", o.c));
-  if (!(o.epsilon >= 0) || !std::isfinite(static_cast<float>(o.epsilon)))
-    impossible(fmt::format("epsilon must be a number >= 0, found {}", o.epsilon));
-  if (!(o.tolerance > 0)) impossible(fmt::format("tolerance must be > 0, found {}", o.tolerance));
-  if (o.max_passes < 0) impossible(fmt::format("max_passes must be >= 0, found {}", o.max_passes));
-  if (o.block != 0 && o.block < static_cast<int>(kSmallestBlock))
-    impossible(fmt::format("block must be 0 or at least {}, found {}", kSmallestBlock, o.block));
-  if (o.checkpoint_passes < 1) impossible(fmt::format("checkpoint_passes must be >= 1, found {}", o.checkpoint_passes));
-  if (o.resume && o.checkpoint.empty()) impossible("resume needs a checkpoint path");
-}
-
-void check_targets(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start) {
-  const std::size_t n = samples.z.rows(), m = targets.cols();
-  if (targets.rows() != n || m == 0 || m > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    bad_array("targets", fmt::format("{} rows (one per sample) and at least one column", n), shape(targets.rows(), m));
-  if (!start.empty() && (start.rows() != n || start.cols() != m))
-    bad_array("start", shape(n, m), shape(start.rows(), start.cols()));
-  require_finite(targets, "targets");
-  require_finite(start, "start");
 }
 
 struct Plan {
@@ -94,26 +68,6 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
                           option_name("memory-limit"), std::ceil(least), n, m, o.memory_limit));
 }
 
-// Identifies samples, targets, start and the options that steer the path (not max_passes or the checkpoint's own).
-std::string fingerprint_of(const GatedSamples& samples, MatrixView<const float> targets, MatrixView<const float> start,
-                           const SvrOptions& o, const Plan& plan) {
-  Fingerprint f;
-  f.matrix(samples.z);
-  f.matrix(samples.open);
-  f.value(static_cast<std::uint64_t>(samples.networks));
-  f.matrix(targets);
-  f.matrix(start);
-  f.value(o.c);
-  f.value(o.epsilon);
-  f.value(static_cast<int>(o.global_bias));
-  f.value(o.tolerance);
-  f.value(plan.block);
-  f.value(static_cast<int>(plan.form));
-  f.value(static_cast<int>(plan.split));
-  f.value(o.seed);
-  return fmt::format("svr {:016x}", f.get());
-}
-
 }  // namespace
 
 void check_samples(const GatedSamples& s) {
@@ -137,10 +91,9 @@ void check_samples(const GatedSamples& s) {
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress, MatrixView<const float> start) {
   use_serial_blas();
-  check_options(options);
   check_samples(samples);
   const std::size_t n = samples.z.rows(), m = targets.cols();
-  check_targets(samples, targets, start);
+  require_finite(targets, "targets");
 
   const Plan plan = make_plan(samples, m, options);
   report_message(progress, fmt::format("svr: {} samples, {} outputs, {} kernel, blocks of {}", n, m,
@@ -149,22 +102,10 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
   const std::vector<std::size_t> order = Rng(options.seed).permutation(n);
   GatedKernel kernel(samples, order, plan.block, plan.form, pool, progress);
   SvrEngine engine(kernel, targets, order, options, plan.split, pool, progress);
-  const std::string fingerprint =
-      options.checkpoint.empty() ? "" : fingerprint_of(samples, targets, start, options, plan);
-  if (options.resume && std::filesystem::exists(options.checkpoint)) {
-    engine.load(options.checkpoint, fingerprint);
-  } else {
-    engine.begin(start);
-  }
-  for (;;) {
-    const int pass = engine.state().counters.pass;
-    if (engine.converged() || pass >= options.max_passes) {
-      if (engine.certify() || pass >= options.max_passes) break;
-    }
-    engine.step();
-    const int done = engine.state().counters.pass;
-    if (!options.checkpoint.empty() && done % options.checkpoint_passes == 0)
-      engine.save(options.checkpoint, fingerprint);
+  engine.begin(start);
+  for (;; engine.step()) {
+    const bool last = engine.state().counters.pass >= options.max_passes;
+    if ((engine.converged() || last) && (engine.certify() || last)) break;
   }
 
   SvrState& state = engine.state();
@@ -182,9 +123,6 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool) {
   use_serial_blas();
-  check_samples(samples);
-  if (beta.rows() != samples.z.rows() || beta.cols() == 0)
-    bad_array("beta", fmt::format("{} rows", samples.z.rows()), shape(beta.rows(), beta.cols()));
   const std::size_t n = samples.z.rows(), width = samples.z.cols() + 1, m = beta.cols();
   std::vector<std::vector<std::size_t>> active(samples.networks);
   for (std::size_t i = 0; i < n; ++i)

@@ -6,9 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "parsnets/matrix.hpp"
@@ -29,9 +27,6 @@ struct SvrOptions {
   SvrForm form = SvrForm::automatic;  ///< automatic: stored up to 8 GB, if it fits memory_limit
   std::uint64_t memory_limit = 0;     ///< bytes the solver may hold beside its inputs; 0 = no limit
   std::uint64_t seed = 1;
-  std::filesystem::path checkpoint = {};  ///< written every checkpoint_passes passes when not empty
-  int checkpoint_passes = 10;
-  bool resume = false;  ///< continue from `checkpoint`, if it exists, to the same result, bit for bit
 };
 
 /// The samples as the gated kernel sees them. Nothing is owned.
@@ -65,7 +60,8 @@ struct SvrResult {
 /// Solves for targets N x m (row l = semantics of the class of sample l). `start` (N x m, may be empty) warm-starts β.
 /// Values are computed in float and summed in double: the bounds hold up to about 1e-6 of them, less exactly where C is
 /// so large that |T||β| exceeds the targets a thousandfold; a tolerance below 1e-5 may not be reached.
-/// Throws usage for impossible options, bad_input for mismatched shapes or non-finite values, cancelled by `progress`.
+/// Throws usage for a memory limit that is too low, bad_input for impossible gates or non-finite values, cancelled by
+/// `progress`.
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress = nullptr, MatrixView<const float> start = {});
 

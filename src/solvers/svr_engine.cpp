@@ -9,7 +9,6 @@
 
 #include "base/rng.hpp"
 #include "base/row_products.hpp"
-#include "formats/checkpoint.hpp"
 #include "solvers/svr.hpp"
 
 namespace parsnets {
@@ -26,26 +25,6 @@ constexpr double kDamping = 0.9;        // of the extrapolation: the whole of it
 constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of the blocks' kernels
 
 double relative(double primal, double dual) { return (primal - dual) / std::max(primal, 1e-300); }
-
-// Calls f(name, values) for every part of the state.
-template <class State, class F>
-void for_each_part(State& s, F&& f) {
-  const std::size_t used = s.result.rows() * s.output.size();
-  f("counters", std::span(&s.counters, 1));
-  f("output", std::span(s.output));
-  f("primal", std::span(s.primal));
-  f("dual", std::span(s.dual));
-  f("bias", std::span(s.bias));
-  f("multiplier", std::span(s.multiplier));
-  f("ascending", std::span(s.ascending));
-  f("momentum", std::span(s.momentum));
-  f("passes", std::span(s.passes));
-  f("beta", s.beta.values().first(used));
-  f("previous_beta", s.previous_beta.values().first(used));
-  f("values", s.values.values().first(used));
-  f("previous_values", s.previous_values.values().first(used));
-  f("result", s.result.values());
-}
 
 }  // namespace
 
@@ -145,24 +124,6 @@ void SvrEngine::restart_from_here() {
   std::fill(s_.counters.recent, s_.counters.recent + 4, 0.0);
 }
 
-void SvrEngine::save(const std::filesystem::path& path, const std::string& fingerprint) const {
-  std::vector<TensorView> parts;
-  for_each_part(s_, [&](const char* name, auto values) { parts.push_back(checkpoint_part(name, values)); });
-  write_checkpoint(path, fingerprint, "", parts);
-}
-
-void SvrEngine::load(const std::filesystem::path& path, const std::string& fingerprint) {
-  const Checkpoint read(path, fingerprint);
-  s_.output.resize(std::min(read.size_of<std::uint32_t>("output"), s_.primal.size()));
-  s_.passes.resize(read.size_of<SvrPass>("passes"));
-  for_each_part(s_, [&](const char* name, auto values) { read.read(name, values); });
-  if (s_.output.empty() || std::ranges::any_of(s_.output, [&](std::uint32_t o) { return o >= s_.primal.size(); }))
-    read.refuse("outputs of this problem", "others");
-  kernel_.count(s_.counters.flops - kernel_.flops(), s_.counters.bytes - kernel_.bytes());
-  take_targets();
-  if (s_.counters.splitting != 0) factor_ = std::make_unique<ShiftedFactor>(kernel_, s_.counters.rho, pool_, progress_);
-}
-
 // values = Tβ from nothing, so that roundings of earlier passes are gone.
 void SvrEngine::multiply(const Matrix<float>& beta, Matrix<float>& values) {
   const auto product = view(values);
@@ -206,8 +167,6 @@ void SvrEngine::step() {
     split_iteration();
   else
     sweep();
-  s_.counters.flops = kernel_.flops();
-  s_.counters.bytes = kernel_.bytes();
 }
 
 void SvrEngine::sweep() {

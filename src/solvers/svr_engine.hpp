@@ -13,9 +13,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "parsnets/threads.hpp"
@@ -57,14 +55,13 @@ class ShiftedFactor {
   double ones_sum_ = 0;
 };
 
-/// The scalars of the state: plain, so that a checkpoint can hold them as they are.
+/// The scalars of the state.
 struct SvrCounters {
   std::int32_t pass = 0, splitting = 0, split_allowed = 0, fresh = 0;
-  std::int32_t iteration = 0, next_check = 0, last_check = 0, stalls = 0, factors = 0, reserved = 0;
+  std::int32_t iteration = 0, next_check = 0, last_check = 0, stalls = 0, factors = 0;
   float rho = 0, tau = 0;
   double last_gap = 0, residual_ratio = 0;
   double recent[4] = {0, 0, 0, 0};  ///< relative gaps of the last sweeps, newest first
-  double flops = 0, bytes = 0;
 };
 
 struct SvrState {
@@ -91,10 +88,6 @@ class SvrEngine {
   SvrState& state() { return s_; }
   /// Starts from β = start (N x m in the caller's order; clipped to the box and brought to Σβ = 0), or from 0.
   void begin(MatrixView<const float> start);
-  /// Writes the state, from which the same solve goes on to the same result, bit for bit, on this machine.
-  void save(const std::filesystem::path& path, const std::string& fingerprint) const;
-  /// Goes on from a state that was saved. Throws bad_input for a damaged file or that of another problem.
-  void load(const std::filesystem::path& path, const std::string& fingerprint);
   /// Relative gap of the current point is within the tolerance.
   bool converged() const { return gap() <= options_.tolerance; }
   /// One pass (or one iteration of the splitting).

@@ -32,8 +32,7 @@ void set_networks(Model& model, Matrix<float> networks, const std::vector<float>
 
 }  // namespace
 
-void PaperFitter::fit(const TrainOptions& options, Model& model, const std::filesystem::path& checkpoint,
-                      TrainRun* run) {
+void PaperFitter::fit(const TrainOptions& options, Model& model, TrainRun* run) {
   const auto& o = std::get<PaperOptions>(options.method);
   stages_.require_all_samples("method", "paper");
   const std::uint64_t seed = options.run.seed;
@@ -46,14 +45,14 @@ void PaperFitter::fit(const TrainOptions& options, Model& model, const std::file
   model.similarity = o.similarity;
   set_gates(stages_, gates, o.networks_see_encoding, model);
   if (!o.ridge)
-    fit_svr(options, gates, targets, model, checkpoint, run);
+    fit_svr(options, gates, targets, model, run);
   else
     fit_ridge(options, gates, targets, model);
   model.record.gates = stages_.usage(gates);
 }
 
 void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates, const TargetVectors& targets,
-                          Model& model, const std::filesystem::path& checkpoint, TrainRun* run) {
+                          Model& model, TrainRun* run) {
   const auto& o = std::get<PaperOptions>(options.method);
   // Targets of unit variance make C and epsilon mean the same for every semantics.
   Matrix<float> scaled = gather_rows(targets.vectors.view(), stages_.labels);
@@ -66,13 +65,8 @@ void PaperFitter::fit_svr(const TrainOptions& options, const GateRequest& gates,
   const GatedSamples samples{
       sees_encoding ? stages_.encoding(gates.encoder).e.view() : stages_.inputs(o.feature_scaling).x.view(),
       gated.active.view(), gated.gates.networks};
-  SvrOptions svr{.c = o.c,
-                 .epsilon = o.epsilon,
-                 .tolerance = o.tolerance,
-                 .max_passes = o.max_passes,
-                 .seed = options.run.seed,
-                 .checkpoint = checkpoint,
-                 .resume = options.run.resume && !checkpoint.empty()};
+  SvrOptions svr{
+      .c = o.c, .epsilon = o.epsilon, .tolerance = o.tolerance, .max_passes = o.max_passes, .seed = options.run.seed};
   if (options.run.memory_limit > 0) {
     const std::uint64_t used = resident_memory() + samples.networks * (samples.z.cols() + 1) * scaled.cols() * 4;
     svr.memory_limit = options.run.memory_limit > used ? options.run.memory_limit - used : 1;

@@ -21,7 +21,7 @@ Model Fitter::fit(const TrainOptions& o, const std::filesystem::path& checkpoint
   if (std::holds_alternative<ParsNetsOptions>(o.method))
     fit_parsnets(stages_, o, model, observer, checkpoint.empty() ? "" : checkpoint.string() + ".steps");
   else if (std::holds_alternative<PaperOptions>(o.method))
-    paper_.fit(o, model, checkpoint, run);
+    paper_.fit(o, model, run);
   else
     fit_baseline(stages_, o, model);
   return model;

@@ -50,7 +50,7 @@ class PaperFitter {
 
   /// Along a path of C, the SVR starts from its last solution. Throws usage unless all samples are in the memory of
   /// this process.
-  void fit(const TrainOptions& options, Model& model, const std::filesystem::path& checkpoint, TrainRun* run);
+  void fit(const TrainOptions& options, Model& model, TrainRun* run);
 
  private:
   /// What a solution of the SVR depends on, but for C and how precise it is.
@@ -62,7 +62,7 @@ class PaperFitter {
   };
 
   void fit_svr(const TrainOptions& options, const GateRequest& gates, const TargetVectors& targets, Model& model,
-               const std::filesystem::path& checkpoint, TrainRun* run);
+               TrainRun* run);
   void fit_ridge(const TrainOptions& options, const GateRequest& gates, const TargetVectors& targets, Model& model);
 
   Stages& stages_;
@@ -78,7 +78,8 @@ class Fitter {
       : stages_(data, std::move(rows), pool, progress, place) {}
 
   /// A model whose class set holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its
-  /// record has the certificate and the statistics of the fit alone. `checkpoint` overrides the options' path.
+  /// record has the certificate and the statistics of the fit alone. `checkpoint` overrides the options' path; class
+  /// space alone has one.
   /// `observer` sees a model of class space at 0 and after each step of refinement; other methods do not call it.
   /// Throws as train().
   Model fit(const TrainOptions& resolved, const std::filesystem::path& checkpoint = {}, TrainRun* run = nullptr,

@@ -265,10 +265,8 @@ FoldResult Candidates::evaluate_one(const Candidate& candidate, std::size_t fold
   }
   const std::size_t fields = field_folds_ == nullptr ? 0 : field_folds_->size();
   const Candidate* path[] = {&candidate};
-  // Of processes that make the same fit each, none may go on from where another was.
-  const bool same_fits = place_.size() > 1 && needs_all_samples(candidate.options.method);
   FoldState state;
-  state.result = evaluate_path(path, fold, false, same_fits ? std::filesystem::path() : checkpoint)[0];
+  state.result = evaluate_path(path, fold, false, checkpoint)[0];
   if (place_.group != nullptr && place_.group->rank() > 0) return state.result;
   if (field_folds_ != nullptr && field_folds_->size() > fields) state.field = std::move(field_folds_->back());
   save_fold(done, fingerprint, state);

@@ -99,10 +99,8 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
   }
   auto checkpoint = options.run.checkpoint;
   if (!checkpoint.empty()) checkpoint += ".final";
-  const bool alone = needs_all_samples(options.method);
-  Fitter fitter(data, data.split.trainval, pool, progress, alone ? SamplePlace{} : place);
-  const bool same_fits = alone && place.size() > 1;  // none may go on from where another was
-  Model model = fitter.fit(options, same_fits ? std::filesystem::path() : checkpoint, run);
+  Fitter fitter(data, data.split.trainval, pool, progress, needs_all_samples(options.method) ? SamplePlace{} : place);
+  Model model = fitter.fit(options, checkpoint, run);
   model.gamma = options.calibration.enabled ? selected.winner.gamma : 0;
   model.temperature = selected.winner.temperature;
   model.record.data = provenance(data);

@@ -53,7 +53,7 @@ static parsnets_model *train_ridge(const parsnets_dataset *dataset) {
 static void check_evaluation(const parsnets_model *model, const parsnets_dataset *dataset) {
   parsnets_evaluation figures;
   figures.size = sizeof figures;
-  OK(parsnets_evaluate(model, dataset, 0, NULL, NULL, &figures));
+  OK(parsnets_evaluate(model, dataset, NULL, 0, NULL, NULL, &figures));
   CHECK(figures.zsl_top1_per_class > 85 && figures.zsl_top1_per_class <= 100);
   CHECK(figures.zsl_top5 == 100); /* there are two unseen classes */
   CHECK(figures.has_gzsl == 1 && figures.ausuc > 50 && figures.ausuc <= 100);
@@ -100,8 +100,9 @@ static void check_classes(parsnets_model *model, const char *file) {
   info.size = sizeof info;
   OK(parsnets_model_get_info(model, &info));
   OK(parsnets_model_clone(model, &copy));
-  OK(parsnets_model_add_class(copy, "unicorn", info.semantics, ATTRIBUTES));
-  CHECK(parsnets_model_add_class(copy, "unicorn", info.semantics, ATTRIBUTES) == PARSNETS_BAD_INPUT);
+  const char *const added = "unicorn";
+  OK(parsnets_model_add_classes(copy, &added, info.semantics, 1, ATTRIBUTES));
+  CHECK(parsnets_model_add_classes(copy, &added, info.semantics, 1, ATTRIBUTES) == PARSNETS_BAD_INPUT);
   OK(parsnets_model_save(copy, file));
   OK(parsnets_model_load(file, &loaded));
   OK(parsnets_model_get_info(loaded, &info));

@@ -92,7 +92,7 @@ TEST(CApiDevice, WithDataTheCostIsMeasured) {
   EXPECT_GT(result.zsl_before, 0);
   EXPECT_NEAR(result.zsl_after, result.zsl_before, 5);
   auto of_model = sized<parsnets_evaluation>(), of_device = sized<parsnets_evaluation>();
-  ASSERT_OK(parsnets_evaluate(t.model.get(), t.data.get(), 1, nullptr, nullptr, &of_model));
+  ASSERT_OK(parsnets_evaluate(t.model.get(), t.data.get(), nullptr, 1, nullptr, nullptr, &of_model));
   ASSERT_OK(parsnets_device_evaluate(device.get(), t.data.get(), 1, nullptr, nullptr, &of_device));
   EXPECT_GT(of_device.h, 0);
   EXPECT_NEAR(of_device.zsl_top1_per_class, of_model.zsl_top1_per_class, 2);

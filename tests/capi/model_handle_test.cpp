@@ -134,7 +134,7 @@ TEST(CApiModel, AnAddedClassIsScoredAndARemovedOneIsNot) {
     const std::size_t c = small.arrays.classes, m = small.arrays.attributes, n = 20;
     const auto before = scores_of(model.get(), small.arrays, n);
     const auto unseen = static_cast<std::size_t>(small.data.unseen_classes()[0]);
-    ASSERT_OK(parsnets_model_add_class(model.get(), "twin", small.arrays.semantics + unseen * m, m));
+    ASSERT_OK(add_class(model.get(), "twin", small.arrays.semantics + unseen * m, m));
     const auto after = scores_of(model.get(), small.arrays, n);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t k = 0; k < c; ++k) ASSERT_NEAR(after[i * (c + 1) + k], before[i * c + k], 1e-5);
@@ -159,8 +159,7 @@ TEST(CApiModel, ClassesAddedAtOnceAreThoseAddedOneByOneAndAllOrNone) {
   const auto single = trained(small.handle().get()), batch = trained(small.handle().get());
   scores_of(batch.get(), small.arrays, 1);  // classes that were prepared before are kept
   const char* const names[] = {"x", "y", "z"};
-  for (std::size_t c = 0; c < 3; ++c)
-    ASSERT_OK(parsnets_model_add_class(single.get(), names[c], small.arrays.semantics + c * m, m));
+  for (std::size_t c = 0; c < 3; ++c) ASSERT_OK(add_class(single.get(), names[c], small.arrays.semantics + c * m, m));
   ASSERT_OK(parsnets_model_add_classes(batch.get(), names, small.arrays.semantics, 3, m));
   EXPECT_EQ(bytes_of(batch.get()), bytes_of(single.get()));
   EXPECT_EQ(scores_of(batch.get(), small.arrays, 5), scores_of(single.get(), small.arrays, 5));
@@ -221,13 +220,12 @@ TEST(CApiModel, BadClassesAndCalibrationsAreRefused) {
   const std::string before = bytes_of(s.model.get());
   const std::size_t m = s.small.arrays.attributes;
   std::vector<float> semantics(m, 1.0f);
-  EXPECT_EQ(parsnets_model_add_class(s.model.get(), s.small.class_names[0], semantics.data(), m), PARSNETS_BAD_INPUT);
-  EXPECT_EQ(parsnets_model_add_class(s.model.get(), "", semantics.data(), m), PARSNETS_BAD_INPUT);
-  EXPECT_EQ(parsnets_model_add_class(s.model.get(), "\xc3", semantics.data(), m), PARSNETS_BAD_INPUT);
-  EXPECT_EQ(parsnets_model_add_class(s.model.get(), "new", semantics.data(), m - 1), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(add_class(s.model.get(), s.small.class_names[0], semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(add_class(s.model.get(), "", semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(add_class(s.model.get(), "\xc3", semantics.data(), m), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(add_class(s.model.get(), "new", semantics.data(), m - 1), PARSNETS_BAD_INPUT);
   semantics[3] = std::nanf("");
-  EXPECT_TRUE(
-      fails(parsnets_model_add_class(s.model.get(), "new", semantics.data(), m), PARSNETS_BAD_INPUT, "attribute 3"));
+  EXPECT_TRUE(fails(add_class(s.model.get(), "new", semantics.data(), m), PARSNETS_BAD_INPUT, "attribute 3"));
   EXPECT_EQ(parsnets_model_remove_class(s.model.get(), "new"), PARSNETS_BAD_INPUT);
   for (const auto& [gamma, temperature] : {std::pair(std::nan(""), 1.0), {1e41, 1.0}, {0.0, 0.0}, {0.0, std::nan("")}})
     EXPECT_EQ(parsnets_model_calibrate(s.model.get(), gamma, temperature), PARSNETS_USAGE);
@@ -249,7 +247,7 @@ TEST(CApiModel, ClonesShareTheWeightsAndOutliveTheirOriginal) {
   EXPECT_EQ(scores_of(model.get(), small.arrays, 20), expected);
   EXPECT_NE(info_of(model.get()).gamma, 7);
   const std::size_t m = small.arrays.attributes;
-  ASSERT_OK(parsnets_model_add_class(copy.get(), small.class_names[unseen], small.arrays.semantics + unseen * m, m));
+  ASSERT_OK(add_class(copy.get(), small.class_names[unseen], small.arrays.semantics + unseen * m, m));
   model.reset();
   const auto found = scores_of(copy.get(), small.arrays, 20);
   const std::size_t c = small.arrays.classes;

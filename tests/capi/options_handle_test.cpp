@@ -41,15 +41,13 @@ TEST(CApiOptions, AreThoseOfTheCommandLine) {
   EXPECT_FALSE(method["help"].get<std::string>().empty());
 }
 
-TEST(CApiOptions, WhatIsSetIsSaidAndTheResetForgetsIt) {
+TEST(CApiOptions, WhatIsSetIsSaid) {
   const auto options =
       handle_with({{"lambda", "3"}, {"search", "grid"}, {"seed", "18446744073709551615"}, {"lambda", "4"}});
   EXPECT_EQ(values_of(options.get())["lambda"], 4.0);
   EXPECT_EQ(values_of(options.get())["search"], "grid");
   EXPECT_EQ(values_of(options.get())["seed"], 18446744073709551615u);
   EXPECT_EQ(described(options.get(), "lambda")["default"], "1.0");
-  ASSERT_OK(parsnets_options_reset(options.get()));
-  EXPECT_EQ(values_of(options.get()), values_of(handle_with({}).get()));
 }
 
 TEST(CApiOptions, ImpossibleOnesAreRefusedAndChangeNothing) {

@@ -218,8 +218,7 @@ TEST(CApiPrediction, FourThreadsPredictWhileAFifthChangesItsOwnClone) {
     std::vector<float> found;
     for (std::size_t i = 0; i < 20; ++i) {
       const std::string name = "new " + std::to_string(i);
-      wrong += parsnets_model_add_class(mine.get(), name.c_str(), pair.small.arrays.semantics + m * (i % c), m) !=
-               PARSNETS_OK;
+      wrong += add_class(mine.get(), name.c_str(), pair.small.arrays.semantics + m * (i % c), m) != PARSNETS_OK;
       found.resize(n * (c + i + 1));
       wrong += parsnets_predict_scores(mine.get(), pair.x.data(), n, d, 1, found.data(), c + i + 1) != PARSNETS_OK;
     }

@@ -91,6 +91,10 @@ struct SmallModel {
   ModelHandle model;
 };
 
+inline parsnets_status add_class(parsnets_model* model, const char* name, const float* semantics, std::size_t m) {
+  return parsnets_model_add_classes(model, &name, semantics, 1, m);
+}
+
 inline ModelHandle loaded(const std::string& file) {
   parsnets_model* model = nullptr;
   EXPECT_OK(parsnets_model_load(file.c_str(), &model));

@@ -71,7 +71,6 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   EXPECT_NO_NULL(parsnets_dataset_split, d, 0, &list, &count);
   EXPECT_NO_NULL(parsnets_options_create, &options);
   EXPECT_NO_NULL(parsnets_options_set, o, "method", "ridge");
-  EXPECT_NO_NULL(parsnets_options_reset, o);
   EXPECT_NO_NULL(parsnets_options_json, o, &text);
   EXPECT_NO_NULL(parsnets_options_describe, o, &text);
   EXPECT_NO_NULL(parsnets_train, d, o, 1, nullptr, nullptr, &model);
@@ -82,7 +81,6 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   EXPECT_NO_NULL(parsnets_model_class_name, m, 0, &text);
   EXPECT_NO_NULL(parsnets_model_attribute_name, m, 0, &text);
   EXPECT_NO_NULL(parsnets_model_feature_name, m, 0, &text);
-  EXPECT_NO_NULL(parsnets_model_add_class, m, "a", out, e.m);
   EXPECT_NO_NULL(parsnets_model_add_classes, m, &text, out, 1, e.m);
   EXPECT_NO_NULL(parsnets_model_remove_class, m, "a");
   EXPECT_NO_NULL(parsnets_model_calibrate, m, 0, 1);
@@ -94,7 +92,6 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   EXPECT_NO_NULL(parsnets_device_get_info, v, &device_info);
   EXPECT_NO_NULL(parsnets_device_class_name, v, 0, &text);
   EXPECT_NO_NULL(parsnets_device_scores, v, e.x, 1, e.d, 1, out, e.c);
-  EXPECT_NO_NULL(parsnets_evaluate_classes, m, d, 1, nullptr, nullptr, &figures, nullptr, nullptr, nullptr, 0);
   EXPECT_NO_NULL(parsnets_device_evaluate, v, d, 1, nullptr, nullptr, &figures);
   EXPECT_NO_NULL(parsnets_report, &run, 1, d, nullptr, 1, nullptr, nullptr, "file");
   EXPECT_NO_NULL(parsnets_predict_scores, m, e.x, 1, e.d, 1, out, e.c);
@@ -106,7 +103,7 @@ TEST(CApiStatus, NullIsAnErrorEverywhere) {
   EXPECT_EQ(parsnets_report(&run, 1, d, nullptr, 1, nullptr, nullptr, "file"), PARSNETS_USAGE) << "no name";
   EXPECT_EQ(parsnets_report(&no_run, 1, d, nullptr, 1, nullptr, nullptr, "file"), PARSNETS_USAGE);
   EXPECT_EQ(parsnets_report(&run, 0, d, nullptr, 1, nullptr, nullptr, "file"), PARSNETS_USAGE);
-  EXPECT_NO_NULL(parsnets_evaluate, m, d, 1, nullptr, nullptr, &figures);
+  EXPECT_NO_NULL(parsnets_evaluate, m, d, nullptr, 1, nullptr, nullptr, &figures);
   EXPECT_TRUE(last_error_has("NULL"));
   EXPECT_EQ(data, nullptr);
   EXPECT_EQ(options, nullptr);
@@ -177,7 +174,8 @@ TEST(CApiStatus, ImpossibleStructSizesAreRefused) {
     EXPECT_EQ(parsnets_model_get_info(e.model.get(), &info), PARSNETS_USAGE) << size;
     EXPECT_EQ(parsnets_dataset_get_info(e.data.get(), &data_info), PARSNETS_USAGE) << size;
     EXPECT_EQ(parsnets_explain(e.model.get(), e.x, e.d, &why, nullptr, nullptr, 0, nullptr, 0), PARSNETS_USAGE) << size;
-    EXPECT_EQ(parsnets_evaluate(e.model.get(), e.data.get(), 1, nullptr, nullptr, &figures), PARSNETS_USAGE) << size;
+    EXPECT_EQ(parsnets_evaluate(e.model.get(), e.data.get(), nullptr, 1, nullptr, nullptr, &figures), PARSNETS_USAGE)
+        << size;
     EXPECT_EQ(parsnets_dataset_from_arrays(&arrays, &data), PARSNETS_USAGE) << size;
     EXPECT_EQ(parsnets_dataset_load("folder", &load, nullptr, nullptr, &data), PARSNETS_USAGE) << size;
     EXPECT_TRUE(last_error_has("parsnets_load_options"));

@@ -43,13 +43,12 @@ std::size_t threads_now() {
 
 parsnets_status evaluate_by(const parsnets_evaluate_options& options, const ModelHandle& model,
                             const DatasetHandle& data, parsnets_evaluation& figures) {
-  return parsnets_evaluate_with_options(model.get(), data.get(), 1, nullptr, nullptr, &figures, nullptr, nullptr,
-                                        nullptr, 0, &options);
+  return parsnets_evaluate(model.get(), data.get(), &options, 1, nullptr, nullptr, &figures);
 }
 
 parsnets_evaluation evaluated(const parsnets_model* model, const parsnets_dataset* data) {
   auto figures = sized<parsnets_evaluation>();
-  EXPECT_OK(parsnets_evaluate(model, data, 1, nullptr, nullptr, &figures));
+  EXPECT_OK(parsnets_evaluate(model, data, nullptr, 1, nullptr, nullptr, &figures));
   return figures;
 }
 
@@ -128,7 +127,7 @@ TEST(CApiTraining, EvaluatesAsTheCommandLineDoes) {
   parsnets_evaluation old{};  // of a header without intervals
   old.size = offsetof(parsnets_evaluation, zsl_interval);
   old.h_interval.low = -7;
-  ASSERT_OK(parsnets_evaluate(model.get(), data.get(), 1, nullptr, nullptr, &old));
+  ASSERT_OK(parsnets_evaluate(model.get(), data.get(), nullptr, 1, nullptr, nullptr, &old));
   EXPECT_EQ(old.h, figures.h);
   EXPECT_EQ(old.h_interval.low, -7);
 }
@@ -221,8 +220,8 @@ TEST(CApiTraining, TestSamplesThatWereTrainedOnAreRefusedUnlessAllowed) {
       small.test[static_cast<std::size_t>(s)] = 1;
   const auto data = small.handle();
   auto figures = sized<parsnets_evaluation>();
-  EXPECT_TRUE(fails(parsnets_evaluate(model.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT,
-                    "found 2 of"));
+  EXPECT_TRUE(fails(parsnets_evaluate(model.get(), data.get(), nullptr, 1, nullptr, nullptr, &figures),
+                    PARSNETS_BAD_INPUT, "found 2 of"));
   parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
   options.allow_trained_samples = 1;
   EXPECT_OK(evaluate_by(options, model, data, figures));
@@ -270,7 +269,7 @@ TEST(CApiTraining, TheProgressFunctionSeesTheWorkAndCancelsIt) {
   }
   auto figures = sized<parsnets_evaluation>();
   Watch first{0, 1};
-  EXPECT_EQ(parsnets_evaluate(kept.get(), data.get(), 1, watch, &first, &figures), PARSNETS_CANCELLED);
+  EXPECT_EQ(parsnets_evaluate(kept.get(), data.get(), nullptr, 1, watch, &first, &figures), PARSNETS_CANCELLED);
 }
 
 TEST(CApiTraining, OneThreadStartsNone) {
@@ -309,11 +308,12 @@ TEST(CApiTraining, ImpossibleRequestsSayWhatIsWrong) {
   small.arrays.test = nullptr;
   auto figures = sized<parsnets_evaluation>();
   const auto fewer = trained(data.get());
-  EXPECT_EQ(parsnets_evaluate(fewer.get(), small.handle().get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT);
+  EXPECT_EQ(parsnets_evaluate(fewer.get(), small.handle().get(), nullptr, 1, nullptr, nullptr, &figures),
+            PARSNETS_BAD_INPUT);
   ASSERT_OK(parsnets_model_remove_class(fewer.get(),
                                         small.class_names[static_cast<std::size_t>(small.data.unseen_classes()[0])]));
-  EXPECT_TRUE(
-      fails(parsnets_evaluate(fewer.get(), data.get(), 1, nullptr, nullptr, &figures), PARSNETS_BAD_INPUT, "class"));
+  EXPECT_TRUE(fails(parsnets_evaluate(fewer.get(), data.get(), nullptr, 1, nullptr, nullptr, &figures),
+                    PARSNETS_BAD_INPUT, "class"));
 }
 
 TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
@@ -322,8 +322,12 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
   std::vector<double> zsl(c), gzsl(c);
   std::vector<std::uint32_t> confusion(c * c);
   auto figures = sized<parsnets_evaluation>();
-  ASSERT_OK(parsnets_evaluate_classes(s.model.get(), s.data.get(), 1, nullptr, nullptr, &figures, zsl.data(),
-                                      gzsl.data(), confusion.data(), c));
+  parsnets_evaluate_options options = PARSNETS_EVALUATE_OPTIONS_INIT;
+  options.zsl = zsl.data();
+  options.gzsl = gzsl.data();
+  options.confusion = confusion.data();
+  options.classes = c;
+  ASSERT_OK(evaluate_by(options, s.model, s.data, figures));
   const auto seen = info_of(s.model.get()).seen;
   double sum[2] = {0, 0}, count[2] = {0, 0}, zsl_sum = 0;
   std::size_t samples = 0;
@@ -341,9 +345,8 @@ TEST(CApiTraining, AccuraciesByClassAgreeWithTheConfusions) {
   EXPECT_NEAR(sum[1] / count[1], figures.s, 1e-9);
   EXPECT_NEAR(zsl_sum / count[0], figures.zsl_top1_per_class, 1e-9);
   EXPECT_EQ(samples, s.small.data.split.test_seen.size() + s.small.data.split.test_unseen.size());
-  EXPECT_EQ(parsnets_evaluate_classes(s.model.get(), s.data.get(), 1, nullptr, nullptr, &figures, zsl.data(), nullptr,
-                                      nullptr, c - 1),
-            PARSNETS_BAD_INPUT);
+  options.classes = c - 1;
+  EXPECT_EQ(evaluate_by(options, s.model, s.data, figures), PARSNETS_BAD_INPUT);
 }
 
 TEST(CApiUncertainty, GivesTheIntervalsAndComparisonsOfTheLibrary) {

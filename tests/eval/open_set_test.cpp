@@ -13,6 +13,7 @@
 #include "base/rng.hpp"
 #include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
+#include "copied_model.hpp"
 #include "expect.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/field.hpp"
@@ -46,7 +47,7 @@ const test::TrainedModel& trained() {
 
 struct Copy {
   Dataset data = test::small_training_set();
-  Model model = copy_in_memory(trained().model);
+  Model model = test::copied_model(trained().model);
   ThreadPool pool{1};
   Names unseen;  ///< of the unseen classes
   Copy() {
@@ -76,7 +77,7 @@ TEST(OpenSet, ASampleIsJudgedAsByAModelWithoutTheUnknownClasses) {
   const std::size_t rows = t.data.split.test_seen.size() + t.data.split.test_unseen.size();
   ASSERT_EQ(result.samples.size(), 2 * rows);
   for (std::size_t turn = 0; turn < 2; ++turn) {
-    Model without = copy_in_memory(t.model);
+    Model without = test::copied_model(t.model);
     without.rejection = t.model.rejection;
     without.remove_classes(result.turns[turn]);
     const Predictor predictor(without, t.pool);

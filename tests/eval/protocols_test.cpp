@@ -8,6 +8,7 @@
 
 #include "base/rng.hpp"
 #include "base/scratch_file.hpp"
+#include "copied_model.hpp"
 #include "expect.hpp"
 #include "model/prediction.hpp"
 #include "small_training.hpp"
@@ -38,7 +39,7 @@ TEST(FewShot, EqualsTeachingByHand) {
   FewShotOptions options{{3}, 1, 5};
   const auto result = evaluate_few_shot(t.model, t.data, options, t.pool);
   EXPECT_EQ(result.descriptions_alone, evaluate(t.model, t.data, t.pool).zsl.top1_per_class);
-  Model taught = copy_in_memory(t.model), alone = copy_in_memory(t.model);
+  Model taught = test::copied_model(t.model), alone = test::copied_model(t.model);
   const auto members = drawn(t.data, 5, 0);
   const auto classes = t.data.unseen_classes();
   t.data.split.test_unseen.clear();
@@ -107,7 +108,7 @@ TEST(Transductive, IsTheEvaluationOfACopyThatAdaptedToTheTestSamples) {
   for (const auto& [protocol, rows] : {std::pair{TransductiveProtocol::unseen, t.data.split.test_unseen},
                                        std::pair{TransductiveProtocol::mixed, all}}) {
     const auto result = evaluate_transductive(t.model, t.data, t.pool, protocol);
-    Model copy = copy_in_memory(t.model);
+    Model copy = test::copied_model(t.model);
     const Adaptation adapted = adapt_to(copy, t.data, rows, t.pool);
     const Evaluation after = evaluate(copy, t.data, t.pool);
     EXPECT_EQ(result.protocol, protocol);
@@ -180,7 +181,7 @@ TEST(FieldRows, SamplesOnDiskTeachWhatSamplesInMemoryDo) {
   const std::string name = t.model.classes.names.front();
   // Without a limit to the bit; with one that holds a block of samples up to rounding.
   for (const std::uint64_t limit : {0, 1}) {
-    Model whole = copy_in_memory(t.model), blocks = copy_in_memory(t.model);
+    Model whole = test::copied_model(t.model), blocks = test::copied_model(t.model);
     const float tolerance = limit == 0 ? 0.0f : 1e-5f;
     const Adaptation a = adapt(whole, samples.view(), {}, t.pool);
     const Adaptation b = adapt_rows(blocks, blocks_of(samples), {}, limit, t.pool);

@@ -156,16 +156,14 @@ TEST(Copy, WhatACopyLearnsInTheFieldIsItsOwn) {
   adapt(t.model, pile.view(), {}, t.pool);
   teach(t.model, name, {pile.data(), 2, pile.cols()}, t.pool);
   const Matrix<float> before = t.model.scores(pile.view(), t.pool);
-  for (const auto& make : {shared_copy, copy_in_memory}) {
-    Model copy = make(t.model);
-    const Matrix<float> same = copy.scores(pile.view(), t.pool);
-    EXPECT_TRUE(std::ranges::equal(same.values(), before.values()));
-    teach(copy, name, {pile.row(pile.rows() - 3).data(), 3, pile.cols()}, t.pool);
-    adapt(copy, {pile.data(), pile.rows() / 2, pile.cols()}, {}, t.pool);
-    const Matrix<float> own = copy.scores(pile.view(), t.pool), after = t.model.scores(pile.view(), t.pool);
-    EXPECT_FALSE(std::ranges::equal(own.values(), before.values()));
-    EXPECT_TRUE(std::ranges::equal(after.values(), before.values()));
-  }
+  Model copy = shared_copy(t.model);
+  const Matrix<float> same = copy.scores(pile.view(), t.pool);
+  EXPECT_TRUE(std::ranges::equal(same.values(), before.values()));
+  teach(copy, name, {pile.row(pile.rows() - 3).data(), 3, pile.cols()}, t.pool);
+  adapt(copy, {pile.data(), pile.rows() / 2, pile.cols()}, {}, t.pool);
+  const Matrix<float> own = copy.scores(pile.view(), t.pool), after = t.model.scores(pile.view(), t.pool);
+  EXPECT_FALSE(std::ranges::equal(own.values(), before.values()));
+  EXPECT_TRUE(std::ranges::equal(after.values(), before.values()));
 }
 
 }  // namespace

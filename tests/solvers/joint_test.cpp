@@ -275,30 +275,5 @@ TEST_F(JointFit, CanBeCancelledBetweenSteps) {
   EXPECT_EQ(code_of([&] { solve(p, options_for(0.5), pool, &stop); }), ErrorCode::cancelled);
 }
 
-TEST_F(JointFit, RefusesImpossibleOptionsAndInputs) {
-  const JointProblem p = class_problem(40, 4, 4, 2, 3, 3, 19);
-  const std::pair<const char*, void (*)(JointOptions&)> cases[] = {
-      {"mmg", [](JointOptions& o) { o.mmg = -0.1; }},
-      {"mmg", [](JointOptions& o) { o.mmg = std::nan(""); }},
-      {"outer_steps", [](JointOptions& o) { o.outer_steps = -1; }},
-      {"c", [](JointOptions& o) { o.svr.c = 0; }},
-  };
-  for (const auto& [name, change] : cases) {
-    JointOptions o = options_for(0.1);
-    change(o);
-    EXPECT_EQ(code_of([&] { solve(p, o, pool); }), ErrorCode::usage) << name;
-  }
-  const std::vector<std::int32_t> few(p.labels.begin(), p.labels.end() - 1);
-  EXPECT_EQ(code_of([&] { solve_joint(p.svr.samples(), few, p.svr.targets.view(), options_for(0.1), pool); }),
-            ErrorCode::bad_input);
-  const Matrix<float> centre(4 * 5, 3, 0.0f);
-  EXPECT_EQ(code_of([&] { solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), centre.view(), 0, {}, pool); }),
-            ErrorCode::usage);
-  EXPECT_EQ(code_of([&] {
-              solve_proximal_fit(p.svr.samples(), p.svr.targets.view(), {centre.data(), 4 * 4, 3}, 1, {}, pool);
-            }),
-            ErrorCode::bad_input);
-}
-
 }  // namespace
 }  // namespace parsnets

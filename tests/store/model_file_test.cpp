@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
+#include "copied_model.hpp"
 #include "counted_memory.hpp"
 #include "formats/safetensors.hpp"
 #include "model/prediction.hpp"
@@ -66,7 +67,7 @@ TEST_F(ModelFile, PrototypesThatGiveNoFiniteOrNoHonestScoresAreRefused) {
       [](Model& m) { m.similarity = Similarity::dot; },
       [](Model& m) { std::fill_n(m.semantic_preprocess.whitening.begin(), m.attributes(), 0.0f); },
   };
-  for (const auto& spoil : faults) expect_refused(copy_in_memory(model), spoil);
+  for (const auto& spoil : faults) expect_refused(test::copied_model(model), spoil);
 }
 
 TEST_F(ModelFile, TablesOfSemanticsSurviveAndHaveToAddUp) {
@@ -118,7 +119,7 @@ TEST_F(ModelFile, RejectionAndSetsSurviveAndHaveToMakeSense) {
         m.sets.unseen = {0.75f, 0};
       },
   };
-  for (const auto& spoil : faults) expect_refused(copy_in_memory(model), spoil);
+  for (const auto& spoil : faults) expect_refused(test::copied_model(model), spoil);
 }
 
 TEST_F(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {

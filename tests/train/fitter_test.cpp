@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "class_means.hpp"
 #include "data/sample_set.hpp"
 #include "parsnets/error.hpp"
 #include "small_training.hpp"
@@ -28,7 +29,7 @@ TEST(Fitter, ClassMeansOfRefinementAreThoseOfTheOutputsThatTheModelGives) {
       const auto options =
           resolve_options(test::small_options("parsnets", "networks=" + networks + ";refine-steps=" + steps), data);
       fitter.fit(options, {}, nullptr, [&](int, Model& model, const DescentOutputs& outputs) {
-        const ClassMeans means = class_means(model.predict(x.view(), pool).view(), labels);
+        const ClassMeans means = test::class_means(model.predict(x.view(), pool).view(), labels);
         EXPECT_EQ(outputs.means.classes, means.classes);
         double worst = 0, size = 0;
         for (std::size_t i = 0; i < means.means.size(); ++i) {

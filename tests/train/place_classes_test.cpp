@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/rng.hpp"
+#include "class_means.hpp"
 #include "features/preprocess.hpp"
 
 namespace parsnets {
@@ -36,13 +37,13 @@ struct Problem {
     options.prototype_width = width;
     options.prototype_lambda = lambda;
     options.prior_samples = prior;
-    place_classes(model, class_means(f.view(), labels), options);
+    place_classes(model, test::class_means(f.view(), labels), options);
   }
 };
 
 TEST(PlaceClasses, MeansAreThoseOfTheSamples) {
   const Problem p;
-  const ClassMeans means = class_means(p.f.view(), p.labels);
+  const ClassMeans means = test::class_means(p.f.view(), p.labels);
   ASSERT_EQ(means.classes, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
   double sum = 0;
   for (std::size_t l = 0; l < 10; l += 2) sum += p.f(l, 1);
