@@ -52,6 +52,9 @@ test-page: photos demo
 	@scripts/setup.sh page
 	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
 	@npm --prefix tests/web test --silent
+	@$(CLI) bench --data data/demo --sweep k --seeds 2 --out out/demo/sweep.json --quiet > /dev/null
+	@$(CLI) bench --data data/demo --methods ablation --seeds 2 --out out/demo/ablation.json --quiet > /dev/null
+	@$(CLI) report --run out/demo --out out/demo/report.html --quiet
 	@cd tests/web && PAGE=$(CURDIR)/out/demo/report.html node --test report.test.js
 	@rm -rf out/demo/figures
 	@$(CLI) report --run out/demo --out out/demo/report.html --pictures png --quiet

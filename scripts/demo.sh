@@ -35,9 +35,6 @@ step build/parsnets export --model $model --data data/demo --out out/demo/model.
 step build/parsnets eval --model out/demo/model.pnrt --data data/demo
 
 echo
-echo "What matters in the method? The paper's eight sparsities, and its parts one by one."
-step build/parsnets bench --data data/demo --sweep k --seeds 2 --out out/demo/sweep.json --quiet
-step build/parsnets bench --data data/demo --methods ablation --seeds 2 --out out/demo/ablation.json --quiet
 step build/parsnets report --run out/demo --out out/demo/report.html --quiet
 
 echo
