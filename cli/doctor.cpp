@@ -4,6 +4,7 @@
 
 #include "backbone_module.hpp"
 #include "base/machine.hpp"
+#include "base/matrix_product.hpp"
 #include "command.hpp"
 #include "parsnets/version.hpp"
 #include "process_group.hpp"
@@ -11,6 +12,8 @@
 namespace parsnets::cli {
 
 namespace {
+
+constexpr double kFairShare = 50;  // percent of the peak, below which something is wrong
 
 std::string text_of(const std::vector<std::string>& engines) {
   if (engines.empty()) return "none (install libopencv-dnn-dev and libopencv-imgcodecs-dev and run `make photos`)";
@@ -37,7 +40,13 @@ Command doctor_command() {
     line("threads", std::to_string(info.cores));
     line("memory", fmt::format("{}, {} free", format_bytes(static_cast<double>(info.memory)),
                                format_bytes(static_cast<double>(info.free))));
-    line("BLAS", info.blas);
+    ThreadPool pool;
+    const ProductRates rates = measure_products(pool);
+    const double share = 100 * rates.one / rates.peak;
+    json["products"] = {{"peak_gflops", rates.peak}, {"one_core_gflops", rates.one}, {"all_cores_gflops", rates.all}};
+    line("products", fmt::format("{:.0f} GFLOP/s on one core, {:.0f} % of what its {} can do; {:.0f} on {}", rates.one,
+                                 share, info.simd, rates.all, info.cores));
+    line("LAPACK", info.blas);
     for (const auto& library : info.libraries) {
       json["libraries"][library.name] = library.version;
       line(library.name, library.version);
@@ -59,7 +68,11 @@ Command doctor_command() {
       problem(
           "this BLAS gives wrong results when several threads call it, so one thread is used; install "
           "libopenblas0-pthread");
-    if (!info.blas_optimised) problem("BLAS runs a generic kernel; install libopenblas0-pthread for this processor");
+    if (share < kFairShare)
+      problem(
+          fmt::format("matrix products reach {:.0f} % of what the processor can do; this is a {} build: use Release, "
+                      "and close programs that use the same core",
+                      share, PARSNETS_BUILD_TYPE));
     if (info.free > 0 && info.free < 500000000u)
       problem("less than 500 MB of memory are free; use --memory-limit when training");
     if (json["problems"].empty()) text += "no problems found\n";

@@ -18,10 +18,9 @@ SOURCES = {".c", ".h", ".cpp", ".hpp"}
 OPTION = re.compile(r"^\| `--([\w-]+)`", re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
-# What is counted, the most there may be, and whether --check holds it. Lines are on their way to 46,000: the HTTP
-# transport (1,000 lines) and the guards of MAT files (550) are to be replaced by libraries and a sandbox.
+# What is counted, the most there may be, and whether --check holds it.
 LIMITS = {
-    "lines in src, include and cli": (46870, True),
+    "lines in src, include and cli": (46000, True),
     "lines in tests": (37000, False),
     "files in src": (300, True),
     "option names of all commands": (95, True),

@@ -62,7 +62,6 @@ MachineInfo machine_info() {
                           : parallel == 1 ? "pthread"
                                           : "OpenMP",
                           core);
-  info.blas_optimised = core != "Generic" && core != "generic";
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   info.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},

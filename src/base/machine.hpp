@@ -16,7 +16,6 @@ struct MachineInfo {
   unsigned cores = 0;                  ///< that this process may use
   std::uint64_t memory = 0, free = 0;  ///< bytes, within the control group's limit
   std::string blas;                    ///< library, variant, kernel
-  bool blas_optimised = false;         ///< false for a reference kernel
   std::vector<LibraryFact> libraries;
 };
 

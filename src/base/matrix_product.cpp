@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -338,20 +338,46 @@ void add_gram_lower(ThreadPool& pool, MatrixView<const float> x, double factor, 
                      });
 }
 
+namespace {
+
+double seconds(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// The best rate of `work`, which does `flops`, in about a tenth of a second of the clock, in GFLOP/s.
+template <class Work>
+double best_rate(clockid_t clock, double flops, const Work& work) {
+  double best = 0;
+  for (const double start = seconds(clock); seconds(clock) - start < 0.1 || best == 0;) {
+    const double begin = seconds(clock);
+    work();
+    best = std::max(best, 1e-9 * flops / std::max(seconds(clock) - begin, 1e-9));
+  }
+  return best;
+}
+
+}  // namespace
+
 double register_peak() {
-  using Clock = std::chrono::steady_clock;
   const MatrixKernels& k = matrix_kernels(best_simd());
   constexpr std::size_t kSteps = 100000;
-  double best = 0;
   volatile float sink = 0;
-  for (const auto start = Clock::now(); Clock::now() - start < std::chrono::milliseconds(100);) {
-    const auto begin = Clock::now();
-    sink = k.registers(kSteps);
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    best = std::max(best, 2e-9 * 16 * static_cast<double>(k.bytes / sizeof(float) * kSteps) / seconds);
-  }
-  static_cast<void>(sink);
-  return best;
+  return best_rate(CLOCK_THREAD_CPUTIME_ID, 2.0 * 16 * static_cast<double>(k.bytes / sizeof(float) * kSteps),
+                   [&] { sink = k.registers(kSteps); });
+}
+
+ProductRates measure_products(ThreadPool& pool) {
+  constexpr std::size_t kSize = 1152;
+  const Matrix<float> a(kSize, kSize, 0.5f), b(kSize, kSize, 0.25f);
+  Matrix<float> c(kSize, kSize);
+  const auto rate = [&](clockid_t clock, ThreadPool* threads) {
+    return best_rate(clock, 2.0 * kSize * kSize * kSize, [&] {
+      multiply_blocks<float>(threads, kSize, kSize, kSize, 1, {a.data(), kSize}, {b.data(), kSize}, 0, c.data(), kSize);
+    });
+  };
+  return {register_peak(), rate(CLOCK_THREAD_CPUTIME_ID, nullptr), rate(CLOCK_MONOTONIC, &pool)};
 }
 
 }  // namespace parsnets

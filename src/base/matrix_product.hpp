@@ -46,8 +46,17 @@ void gemm(Trans trans_a, Trans trans_b, std::size_t m, std::size_t n, std::size_
 /// samples are formed in float32 and added up in float64.
 void add_gram_lower(ThreadPool& pool, MatrixView<const float> x, double factor, MatrixView<double> sum);
 
-/// GFLOP/s of one thread in a loop of fused multiply-adds on registers alone, in float32 and in the widest
-/// instructions: what no product can exceed. Takes about a tenth of a second.
+/// GFLOP/s in float32, as measured.
+struct ProductRates {
+  double peak = 0;  ///< of one core, in a loop of fused multiply-adds on registers alone: no product can exceed it
+  double one = 0;   ///< of a large product on one core
+  double all = 0;   ///< of the same on all cores of the pool
+};
+
+/// Peak of the calling thread by its own processor time, so that other programs hardly matter. Takes a tenth of a
+/// second.
 double register_peak();
+/// Takes about half a second.
+ProductRates measure_products(ThreadPool& pool);
 
 }  // namespace parsnets

@@ -46,7 +46,6 @@ void multiply_rows(std::span<const float* const> a, std::size_t inner, const flo
 /// c_i = B·a_i, b: columns x inner, row-major, turned in `scratch` (kProductScratch values, 64-byte aligned). The
 /// values go to c_i[offset], c_i[offset + 1], …
 void multiply_transposed(std::span<const float* const> a, std::size_t inner, const float* b, std::size_t columns,
-                         float* scratch, std::span<float* const> c, std::size_t offset = 0,
-                         Simd simd = best_simd());
+                         float* scratch, std::span<float* const> c, std::size_t offset = 0, Simd simd = best_simd());
 
 }  // namespace parsnets

@@ -38,7 +38,6 @@ void require_finite(MatrixView<const float> x, const char* field) {
 struct Plan {
   SvrForm form;
   std::size_t block;
-  bool split;
 };
 
 // The kernel is stored if it fits the limit, else recomputed; blocks shrink when nothing fits otherwise.
@@ -58,8 +57,7 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
       const double need =
           GatedKernel::bytes_needed(n, s.z.cols(), s.networks, block, form) + SvrEngine::bytes_needed(n, m, block);
       least = std::min(least, need);
-      if (need <= limit)
-        return {form, block, form == SvrForm::stored_kernel && need + ShiftedFactor::bytes_needed(n, block) <= limit};
+      if (need <= limit) return {form, block};
     }
     if (block <= kSmallestBlock) break;
   }
@@ -101,9 +99,9 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
   const std::vector<std::size_t> order = Rng(options.seed).permutation(n);
   GatedKernel kernel(samples, order, plan.block, plan.form, pool, progress);
-  SvrEngine engine(kernel, targets, order, options, plan.split, pool, progress);
+  SvrEngine engine(kernel, targets, order, options, pool, progress);
   engine.begin(start);
-  for (;; engine.step()) {
+  for (;; engine.sweep()) {
     const bool last = engine.state().counters.pass >= options.max_passes;
     if ((engine.converged() || last) && (engine.certify() || last)) break;
   }

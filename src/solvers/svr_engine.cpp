@@ -29,7 +29,7 @@ double relative(double primal, double dual) { return (primal - dual) / std::max(
 }  // namespace
 
 SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const std::vector<std::size_t>& order,
-                     const SvrOptions& options, bool split_allowed, ThreadPool& pool, ProgressObserver* progress)
+                     const SvrOptions& options, ThreadPool& pool, ProgressObserver* progress)
     : kernel_(kernel),
       targets_(targets),
       order_(order),
@@ -41,7 +41,6 @@ SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const
       gradient_(kernel.block(), targets.cols()),
       delta_(kernel.block(), targets.cols()) {
   const std::size_t n = targets.rows(), m = targets.cols();
-  s_.counters.split_allowed = split_allowed;
   if (options.global_bias) {
     double smallest = kernel.diagonal(0);
     for (std::size_t i = 1; i < n; ++i) smallest = std::min(smallest, kernel.diagonal(i));
@@ -121,7 +120,6 @@ void SvrEngine::restart_from_here() {
   std::memcpy(s_.previous_beta.data(), s_.beta.data(), order_.size() * active() * sizeof(float));
   std::memcpy(s_.previous_values.data(), s_.values.data(), order_.size() * active() * sizeof(float));
   std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
-  std::fill(s_.counters.recent, s_.counters.recent + 4, 0.0);
 }
 
 // values = Tβ from nothing, so that roundings of earlier passes are gone.
@@ -160,16 +158,8 @@ void SvrEngine::evaluate_and_keep() {
   }
 }
 
-void SvrEngine::step() {
-  if (s_.counters.splitting == 0 && split_pays()) enter_split();
-  s_.counters.pass += 1;
-  if (s_.counters.splitting != 0)
-    split_iteration();
-  else
-    sweep();
-}
-
 void SvrEngine::sweep() {
+  s_.counters.pass += 1;
   if (s_.counters.pass % kRefresh == 0) {
     refresh();
     multiply(s_.previous_beta, s_.previous_values);
@@ -190,9 +180,6 @@ void SvrEngine::sweep() {
   }
   evaluate();
   accept(uncancelled);
-  auto& recent = s_.counters.recent;
-  std::copy_backward(recent, recent + 3, recent + 4);
-  recent[0] = gap();
   log_pass();
   drop_done();
 }
@@ -319,9 +306,9 @@ void SvrEngine::log_pass() {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
   const SvrPass p{s_.counters.pass, total_primal(), total_dual(), gap(), static_cast<int>(active()), spent.count()};
   s_.passes.push_back(p);
-  report_message(progress_, fmt::format("pass {}  primal {:.6g}  dual {:.6g}  gap {:.1e}  outputs {}/{}  {:.1f} s{}",
-                                        p.pass, p.primal, p.dual, p.relative_gap, p.active_outputs, targets_.cols(),
-                                        p.seconds, s_.counters.splitting != 0 ? "  (splitting)" : ""));
+  report_message(progress_,
+                 fmt::format("pass {}  primal {:.6g}  dual {:.6g}  gap {:.1e}  outputs {}/{}  {:.1f} s", p.pass,
+                             p.primal, p.dual, p.relative_gap, p.active_outputs, targets_.cols(), p.seconds));
 }
 
 // Outputs within the tolerance leave once they are a quarter of those being solved.
@@ -343,7 +330,6 @@ void SvrEngine::drop_done() {
 bool SvrEngine::certify() {
   store_result();
   if (active() == targets_.cols() && s_.counters.fresh != 0) return converged();
-  if (s_.counters.splitting != 0) leave_split();
   select_all();
   refresh();
   evaluate_and_keep();

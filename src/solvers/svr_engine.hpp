@@ -1,19 +1,16 @@
 #pragma once
-// The SVR solver's state and its two kinds of step (see svr.hpp for the problem).
+// The SVR solver's state and its step, a sweep (see svr.hpp for the problem).
 //
-// Sweep (every form): blocks of samples in a seeded order, each solved in cache (solve_block) and committed to Tβ by
+// Sweep: blocks of samples in a seeded order, each solved in cache (solve_block) and committed to Tβ by
 //   matrix products. Between passes each output is extrapolated along its last step (Nesterov's sequence, damped;
 //   Tβ is linear in β, so this is free) and falls back when its dual value drops. With a global bias, Σβ = 0 has a
 //   multiplier that is fixed during a pass: the bias that is optimal for the current θ or, for outputs where that
 //   failed to raise the dual value, the one of the method of multipliers (it moves along Σβ). The kernel's constant
 //   part τ11ᵀ, which would tie all samples together, is taken out of the blocks' kernels. The last block restores Σβ =
 //   0.
-// Split (stored kernel): where sweeps would be slow (large C), alternating directions on β = w with T + ρI factored:
-//   x = (T + ρI)⁻¹(a + ρ(w − u) − b1), Σx = 0;   w = box_shrink(1.6x − 0.6w + u);   u += 1.6x − 0.6w_old − w.
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "parsnets/threads.hpp"
@@ -22,46 +19,10 @@
 
 namespace parsnets {
 
-/// Cholesky factor of T + ρI in float, from the stored panels of the kernel, and solves with many right-hand sides.
-/// Our own because LAPACK's would run in one thread: here the panels are shared out over the pool, in the order and the
-/// pieces that the problem alone decides. Half of N² floats are held.
-class ShiftedFactor {
- public:
-  /// Throws Error(failure) when T + ρI is not positive definite in float.
-  ShiftedFactor(GatedKernel& kernel, float rho, ThreadPool& pool, ProgressObserver* progress);
-
-  /// Bytes an object holds.
-  static double bytes_needed(std::size_t n, std::size_t block);
-
-  /// Solves (T + ρI)·X = B in place of B, N x m.
-  void solve(MatrixView<float> b) const;
-  /// (T + ρI)⁻¹·1 and its sum.
-  const std::vector<float>& ones() const { return ones_; }
-  double ones_sum() const { return ones_sum_; }
-
- private:
-  float* panel(std::size_t b) { return panels_.data() + offset_[b]; }
-  const float* panel(std::size_t b) const { return panels_.data() + offset_[b]; }
-  std::size_t begin(std::size_t b) const { return b * block_; }
-  std::size_t size(std::size_t b) const { return std::min(block_, n_ - b * block_); }
-  void eliminate(std::size_t k);
-
-  std::size_t n_, block_, blocks_;
-  ThreadPool& pool_;
-  std::vector<std::size_t> offset_;  ///< of block column b, rows begin(b)..N
-  Matrix<float> panels_;
-  Matrix<float> inverse_;  ///< inverses of the diagonal blocks of L, block_ x block_ each
-  std::vector<float> ones_;
-  double ones_sum_ = 0;
-};
-
 /// The scalars of the state.
 struct SvrCounters {
-  std::int32_t pass = 0, splitting = 0, split_allowed = 0, fresh = 0;
-  std::int32_t iteration = 0, next_check = 0, last_check = 0, stalls = 0, factors = 0;
-  float rho = 0, tau = 0;
-  double last_gap = 0, residual_ratio = 0;
-  double recent[4] = {0, 0, 0, 0};  ///< relative gaps of the last sweeps, newest first
+  std::int32_t pass = 0, fresh = 0;
+  float tau = 0;
 };
 
 struct SvrState {
@@ -71,8 +32,8 @@ struct SvrState {
   std::vector<float> bias, multiplier;    ///< of all outputs
   std::vector<std::uint8_t> ascending;    ///< of all outputs: the multiplier follows the method of multipliers
   std::vector<double> momentum;           ///< of all outputs
-  Matrix<float> beta, previous_beta;      ///< N x outputs being solved; the second is u while splitting
-  Matrix<float> values, previous_values;  ///< the same of Tβ; the second is x while splitting
+  Matrix<float> beta, previous_beta;      ///< N x outputs being solved
+  Matrix<float> values, previous_values;  ///< the same of Tβ
   Matrix<float> result;                   ///< N x m in the caller's order: outputs that are done
   std::vector<SvrPass> passes;
 };
@@ -80,9 +41,9 @@ struct SvrState {
 class SvrEngine {
  public:
   SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const std::vector<std::size_t>& order,
-            const SvrOptions& options, bool split_allowed, ThreadPool& pool, ProgressObserver* progress);
+            const SvrOptions& options, ThreadPool& pool, ProgressObserver* progress);
 
-  /// Bytes an engine holds for these sizes, beside the kernel and the factor.
+  /// Bytes an engine holds for these sizes, beside the kernel.
   static double bytes_needed(std::size_t n, std::size_t m, std::size_t block);
 
   SvrState& state() { return s_; }
@@ -90,8 +51,8 @@ class SvrEngine {
   void begin(MatrixView<const float> start);
   /// Relative gap of the current point is within the tolerance.
   bool converged() const { return gap() <= options_.tolerance; }
-  /// One pass (or one iteration of the splitting).
-  void step();
+  /// One pass.
+  void sweep();
   /// Makes the values of every output exact; false when the gap then turns out above the tolerance.
   bool certify();
   double gap() const;
@@ -101,7 +62,6 @@ class SvrEngine {
  private:
   std::size_t active() const { return s_.output.size(); }
   MatrixView<float> view(Matrix<float>& m) { return {m.data(), order_.size(), active()}; }
-  void sweep();
   void extrapolate();
   void visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled);
   void accept(const std::vector<double>& uncancelled);
@@ -111,13 +71,6 @@ class SvrEngine {
   void refresh();
   void evaluate();
   void evaluate_and_keep();
-  bool split_pays() const;
-  void enter_split();
-  void make_factor();
-  void split_iteration();
-  void split_check();
-  void leave_split();
-  void zero_sum_of_split();
   void take_targets();
   void select_all();
   void store_result();
@@ -137,7 +90,6 @@ class SvrEngine {
   Matrix<float> block_kernel_, gradient_, delta_;
   std::vector<double> primal_, dual_;  ///< of the outputs being solved, as just evaluated
   std::vector<float> bias_;            ///< of the outputs being solved, as just evaluated
-  std::unique_ptr<ShiftedFactor> factor_;
 };
 
 // One block of the SVR dual, solved in cache for a range of outputs: with the block's kernel Q (n x n), the other

@@ -21,6 +21,7 @@ namespace parsnets {
 namespace {
 
 constexpr double kSelectionTolerance = 5e-3;
+constexpr double kMatrices = 32, kMostKept = 1.5e9;  // bytes of a fold's d x d matrices per value; of all kept folds
 
 /// Each process has added the folds that it fitted.
 void sum_results(std::vector<Candidate>& candidates, Processes& group) {
@@ -111,8 +112,14 @@ std::vector<Candidate> combinations(const TrainOptions& options, const std::vect
 }
 
 Candidates::Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool,
-                       ProgressObserver* progress, SamplePlace place)
-    : data_(data), folds_(folds), pool_(pool), progress_(progress), place_(place) {}
+                       ProgressObserver* progress, SamplePlace place, bool keeps_folds)
+    : data_(data),
+      folds_(folds),
+      pool_(pool),
+      progress_(progress),
+      place_(place),
+      fitters_(folds.size()),
+      keeps_folds_(keeps_folds) {}
 
 bool Candidates::any_process(bool says) const {
   std::uint64_t count = says ? 1 : 0;
@@ -123,13 +130,14 @@ bool Candidates::any_process(bool says) const {
 bool Candidates::shares_fits() const { return place_.size() > 1 && place_.kept && field_folds_ == nullptr; }
 
 Fitter& Candidates::fitter(std::size_t fold) {
-  if (!fitter_ || fitted_fold_ != fold || fitted_alone_ != alone_) {
-    fitter_.reset();  // one fold's data at a time
-    fitter_ = std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone_ ? SamplePlace{} : place_);
-    fitted_fold_ = fold;
-    fitted_alone_ = alone_;
+  FoldFitter& mine = fitters_[fold];
+  if (!mine.fitter || mine.alone != alone_) {
+    for (FoldFitter& other : fitters_)
+      if (!keeps_folds_ || &other == &mine) other.fitter.reset();
+    mine = {std::make_unique<Fitter>(data_, folds_[fold].fit, pool_, progress_, alone_ ? SamplePlace{} : place_),
+            alone_};
   }
-  return *fitter_;
+  return *mine.fitter;
 }
 
 /// The results of the candidates, in their order.
@@ -286,7 +294,10 @@ std::optional<FieldChoice> Candidates::evaluate_winner(Candidate& winner, const 
 
 Selected select_options(const Dataset& data, const TrainOptions& options, const std::vector<Fold>& folds,
                         ThreadPool& pool, ProgressObserver* progress, SamplePlace place) {
-  Candidates evaluator(data, folds, pool, progress, place);
+  const double n = static_cast<double>(data.split.trainval.size()), d = static_cast<double>(data.features.cols());
+  const bool fits = static_cast<double>(folds.size()) * (4 * n * d + kMatrices * d * d) < kMostKept;
+  Candidates evaluator(data, folds, pool, progress, place,
+                       fits && place.kept && options.search.kind != Search::none && options.run.memory_limit == 0);
   if (options.search.kind == Search::automatic) return search_automatically(evaluator, data, options, progress);
   const bool searches = options.search.kind == Search::grid;
   auto candidates =

@@ -41,15 +41,16 @@ struct Candidate {
 /// All combinations of the axes, the first axis slowest, set on top of `options` (not validated).
 std::vector<Candidate> combinations(const TrainOptions& options, const std::vector<GridAxis>& axes);
 
-/// Fits candidates on every fold, one fold after the other, so that memory does not grow with their number. Those of
+/// Fits candidates on every fold, one fold after the other: memory does not grow with their number. Those of
 /// class space that differ in refine-steps alone are points of one path and share their fit, and so do those without
 /// refinement that differ in the class prototypes alone. Refers to everything it is given.
 class Candidates {
  public:
   /// While candidates are compared, the processes of `place` share the fits if samples are kept in memory; otherwise,
-  /// and for the one that was chosen, they share the samples of every fit.
+  /// and for the one that was chosen, they share the samples of every fit. `keeps_folds`: what fits on a fold have in
+  /// common stays in memory for the next candidates.
   Candidates(const Dataset& data, const std::vector<Fold>& folds, ThreadPool& pool, ProgressObserver* progress,
-             SamplePlace place = {});
+             SamplePlace place = {}, bool keeps_folds = false);
   /// Once `stop` says so no further path is begun on the first fold, and the candidates without figures are removed.
   /// Throws usage for an impossible combination, cancelled by the observer.
   void evaluate(std::vector<Candidate>& candidates, const std::filesystem::path& checkpoint = {},
@@ -71,9 +72,13 @@ class Candidates {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   const SamplePlace place_;
-  std::unique_ptr<Fitter> fitter_;  ///< of one fold
-  std::size_t fitted_fold_ = 0;
-  bool alone_ = false, fitted_alone_ = false;      ///< the present path, and fitter, has all samples of the fold
+  struct FoldFitter {
+    std::unique_ptr<Fitter> fitter;
+    bool alone = false;  ///< has all samples of the fold
+  };
+  std::vector<FoldFitter> fitters_;  ///< by fold; those of other folds leave unless they are kept
+  const bool keeps_folds_;
+  bool alone_ = false;                             ///< the present path needs all samples of the fold
   std::vector<FieldFold>* field_folds_ = nullptr;  ///< filled while the winner is evaluated
 };
 

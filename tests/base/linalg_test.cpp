@@ -242,6 +242,41 @@ TEST(Linalg, GramMatricesAreAddedUpInDoubleForAnyNumberOfThreads) {
   EXPECT_THROW(add_gram_of_columns(pool, x.view(), 1, other.view()), Error);
 }
 
+template <class T>
+void compare_factors(double tolerance) {
+  for (const std::size_t n : {1u, 12u, 13u, 100u}) {
+    ThreadPool pool(1);
+    const auto x = random_matrix<T>(2 * n, n, n);
+    const Matrix<T> a = product(pool, Trans::yes, x, Trans::no, x);
+    auto l = Matrix<T>::copy_of(a.view());
+    Matrix<T> inverse(n, n);
+    ASSERT_EQ(factorise_block(n, l.data(), n, inverse.data(), n), 0u);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 1; j < n; ++j) l(i, j) = 0;
+    const Matrix<T> again = product(pool, Trans::no, l, Trans::yes, l),
+                    one = product(pool, Trans::no, inverse, Trans::no, l);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        ASSERT_NEAR(again(i, j), a(i, j), tolerance * static_cast<double>(n));
+        ASSERT_NEAR(one(i, j), i == j ? 1 : 0, tolerance * static_cast<double>(n));
+        if (j > i) {
+          ASSERT_EQ(inverse(i, j), 0);
+        }
+      }
+    Matrix<T> bad = Matrix<T>::copy_of(a.view());
+    bad(n - 1, n - 1) = -1;
+    EXPECT_EQ(factorise_block(n, bad.data(), n, inverse.data(), n), n);
+    bad = Matrix<T>::copy_of(a.view());
+    bad(n / 2, n / 2) = std::numeric_limits<T>::quiet_NaN();
+    EXPECT_EQ(factorise_block(n, bad.data(), n, inverse.data(), n), n / 2 + 1);
+  }
+}
+
+TEST(Linalg, ABlockIsFactorisedAndItsFactorInverted) {
+  compare_factors<float>(2e-4);
+  compare_factors<double>(1e-12);
+}
+
 TEST(Linalg, DotSumsInDouble) {
   for (std::size_t n = 0; n < 40; ++n) {
     std::vector<float> a(n), b(n);

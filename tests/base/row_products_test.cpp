@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "base/simd_levels.hpp"
 
 namespace parsnets {
 namespace {
@@ -39,13 +40,6 @@ struct Product {
   std::vector<float> result() const { return {c.values().begin(), c.values().end()}; }
 };
 
-std::vector<Simd> levels() {
-  std::vector<Simd> found{Simd::portable};
-  if (best_simd() != Simd::portable) found.push_back(Simd::avx2);
-  if (best_simd() == Simd::avx512) found.push_back(Simd::avx512);
-  return found;
-}
-
 const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> kShapes{{1, 1, 1},      {1, 70, 5},   {1, 33, 400},
                                                                              {2, 3, 17},     {5, 513, 64}, {6, 64, 149},
                                                                              {13, 1100, 70}, {67, 40, 3},  {4, 0, 9}};
@@ -54,7 +48,7 @@ const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> kShapes{{1,
 
 TEST(RowProducts, EqualTheDefinition) {
   Matrix<float> scratch(1, kProductScratch);
-  for (const Simd simd : levels())
+  for (const Simd simd : test::simd_levels())
     for (const auto& [rows, inner, columns] : kShapes) {
       const double error = 1e-5 * (1 + std::sqrt(static_cast<double>(inner)));
       for (const Into into : {Into::set, Into::add, Into::add_positive})
@@ -79,7 +73,7 @@ TEST(RowProducts, EqualTheDefinition) {
 
 TEST(RowProducts, ARowHasTheSameBitsAloneAndWithOthersAndByEitherWay) {
   Matrix<float> scratch(1, kProductScratch);
-  for (const Simd simd : levels())
+  for (const Simd simd : test::simd_levels())
     for (const auto& [rows, inner, columns] : kShapes) {
       Product all(rows, inner, columns), turned(rows, inner, columns), alone(rows, inner, columns);
       multiply_rows(all.from, inner, all.b.data(), columns, nullptr, Into::set, all.to, simd);

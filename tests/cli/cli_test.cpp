@@ -93,13 +93,15 @@ TEST(Cli, ConfigFilesFillInOptionsAndFlagsWin) {
             ":1: unknown option 'clases'; did you mean 'classes'?");
 }
 
-TEST(Cli, DoctorTellsAboutBlasSimdThreadsAndMemory) {
+TEST(Cli, DoctorTellsAboutProductsLibrariesThreadsAndMemory) {
   const auto info = run_json({"doctor"});
   EXPECT_TRUE(has(info["blas"].get<std::string>(), "OpenBLAS"));
   EXPECT_GE(info["threads"].get<int>(), 1);
   EXPECT_GT(info["memory_bytes"].get<double>(), 1e8);
   EXPECT_FALSE(info["simd"].get<std::string>().empty());
   EXPECT_FALSE(info["libraries"].empty());
+  for (const char* rate : {"peak_gflops", "one_core_gflops", "all_cores_gflops"})
+    EXPECT_GT(info["products"][rate].get<double>(), 0) << rate;
   EXPECT_FALSE(info.contains("optional")) << "no part of the build is optional";
 }
 

@@ -131,7 +131,8 @@ const Case kCases[] = {
 };
 
 SvrOptions options_of(const Case& k) {
-  return {.c = k.c, .epsilon = k.epsilon, .tolerance = 5e-5, .max_passes = 3000, .block = 32};
+  // With a large C the sums of a sweep in float end in a gap of about 8e-5.
+  return {.c = k.c, .epsilon = k.epsilon, .tolerance = k.c > 2 ? 1e-4 : 5e-5, .max_passes = 3000, .block = 32};
 }
 
 /// Products are in float: up to 1.5e-5 with OpenBLAS's kernel for the Cortex-A72, 2e-6 with that for AVX-512.
