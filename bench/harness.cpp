@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,8 +47,8 @@ Stages::Stages(std::string data, const Settings& settings) : data_(std::move(dat
   pools_.push_back(std::make_unique<ThreadPool>(1));
   if (parsnets::available_cores() > 1) pools_.push_back(std::make_unique<ThreadPool>(2));
   peaks_.resize(pools_.size());
-  fmt::print("\n{:<12}{:<26}{:>8}{:>12}{:>10}{:>10}{:>10}{:>9}{:>9}\n", "data", "stage", "threads", "seconds", "Gflop",
-             "MB", "Gflop/s", "of peak", "of copy");
+  fmt::print("\n{:<12}{:<26}{:>8}{:>12}{:>10}{:>10}{:>10}{:>9}{:>9}{:>9}\n", "data", "stage", "threads", "seconds",
+             "Gflop", "MB", "Gflop/s", "of FMA", "of GEMM", "of triad");
 }
 
 void Stages::measure(const std::string& name, const Cost& cost, const std::function<void(ThreadPool&)>& work,
@@ -75,7 +76,8 @@ void Stages::run(const std::string& name, const Cost& cost, std::span<const std:
     }
   for (std::size_t p = 0; p < pools.size(); ++p) {
     peaks_[p].sample(*pools[p]);
-    const double middle = median(seconds[p]), peak = cost.in_double ? peaks_[p].gemm64(2) : peaks_[p].gemm32(2);
+    const double middle = median(seconds[p]), fma = cost.in_double ? peaks_[p].fma64(2) : peaks_[p].fma32(2),
+                 gemm = cost.in_double ? peaks_[p].gemm64(2) : peaks_[p].gemm32(2);
     json entry{{"data", data_},
                {"stage", name},
                {"threads", pools[p]->size()},
@@ -85,12 +87,14 @@ void Stages::run(const std::string& name, const Cost& cost, std::span<const std:
                {"bytes", cost.bytes},
                {"precision", cost.in_double ? "float64" : "float32"},
                {"flops_per_second", cost.flops / middle},
-               {"of_gemm_peak", cost.flops / middle / peak},
-               {"of_copy_bandwidth", cost.bytes / middle / peaks_[p].copy(2)}};
+               {"of_fma_peak", cost.flops / middle / fma},
+               {"of_gemm_peak", cost.flops / middle / gemm},
+               {"of_triad_bandwidth", cost.bytes / middle / peaks_[p].triad(2)}};
     if (p > 0) entry["times_one_thread"] = median(seconds[0]) / middle;
-    fmt::print("{:<12}{:<26}{:>8}{:>12.6f}{:>10.3f}{:>10.1f}{:>10.1f}{:>7.0f} %{:>7.0f} %\n", data_, name,
+    fmt::print("{:<12}{:<26}{:>8}{:>12.6f}{:>10.3f}{:>10.1f}{:>10.1f}{:>7.0f} %{:>7.0f} %{:>7.0f} %\n", data_, name,
                pools[p]->size(), middle, cost.flops / 1e9, cost.bytes / 1e6, cost.flops / middle / 1e9,
-               100 * entry["of_gemm_peak"].get<double>(), 100 * entry["of_copy_bandwidth"].get<double>());
+               100 * entry["of_fma_peak"].get<double>(), 100 * entry["of_gemm_peak"].get<double>(),
+               100 * entry["of_triad_bandwidth"].get<double>());
     std::fflush(stdout);
     stages_.push_back(std::move(entry));
   }
@@ -141,13 +145,15 @@ Run run_program(const std::vector<std::string>& words, const std::filesystem::pa
   }
   int status = 0;
   double peak = 0;
+  rusage used{};
   // Not ru_maxrss: that of a child begins with the memory of the process it was forked from.
-  while (::waitpid(child, &status, WNOHANG) == 0) {
+  while (::wait4(child, &status, WNOHANG, &used) == 0) {
     peak = std::max(peak, high_water_mark(child));
     ::usleep(5000);
   }
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), peak};
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), peak,
+          static_cast<double>(used.ru_utime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec)};
 }
 
 std::string first_line(const std::string& command) {

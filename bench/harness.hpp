@@ -93,8 +93,9 @@ class Stages {
 
 struct Run {
   int exit_code = 0;
-  double seconds = 0;   ///< by the clock, within 5 ms
-  double peak_rss = 0;  ///< bytes, looked at every 5 ms
+  double seconds = 0;       ///< by the clock, within 5 ms
+  double peak_rss = 0;      ///< bytes, looked at every 5 ms
+  double user_seconds = 0;  ///< that its threads computed, outside the kernel
 };
 /// Runs a program to its end; `log` receives what it prints.
 Run run_program(const std::vector<std::string>& words, const std::filesystem::path& log);
@@ -111,6 +112,7 @@ json missing_peer(const std::string& name, const std::string& why);
 // The parts of the suite: each returns its record.
 json measure_stages(const Settings& settings);
 json measure_training(const Settings& settings);
+json measure_unknown_processor(const Settings& settings);
 json measure_loading(const Settings& settings);
 json measure_svr(const Settings& settings);
 json measure_scikit_learn(const Settings& settings);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <memory>
+#include <numeric>
 
 #include "base/linalg.hpp"
+#include "base/matrix_product.hpp"
+#include "base/row_products.hpp"
 #include "harness.hpp"
 
 namespace bench {
@@ -15,8 +16,15 @@ namespace {
 using namespace parsnets;
 
 constexpr std::size_t kSide = 2048;         // of square products: 17 Gflop
-constexpr std::size_t kBytes = 256u << 20;  // of a copied buffer: eight times a cache of 32 MB
-constexpr std::size_t kPiece = 4u << 20;
+constexpr std::size_t kValues = 64u << 20;  // of a vector of the triad: 256 MB, eight times a cache of 32 MB
+constexpr std::size_t kPiece = 1u << 20;
+
+/// All threads at once, since they may share the units of a core or its clock.
+double fma_rate(ThreadPool& pool) {
+  std::vector<double> rates(pool.size());
+  pool.parallel_for(rates.size(), 1, [&](std::size_t t, std::size_t, std::size_t) { rates[t] = register_peak(); });
+  return 1e9 * std::accumulate(rates.begin(), rates.end(), 0.0);
+}
 
 template <class T>
 double gemm_rate(ThreadPool& pool) {
@@ -27,11 +35,16 @@ double gemm_rate(ThreadPool& pool) {
          seconds_of([&] { multiply(pool, Trans::no, a.view(), Trans::no, b.view(), c.view()); });
 }
 
-double copy_rate(ThreadPool& pool) {
-  static Matrix<char> from(1, kBytes, 1), to(1, kBytes, 0);
-  return 2 * static_cast<double>(kBytes) / seconds_of([&] {
-           pool.parallel_for(kBytes, kPiece, [&](std::size_t begin, std::size_t end, std::size_t) {
-             std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+PARSNETS_SIMD void triad(const float* b, const float* c, float* a, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) a[i] = b[i] + 3.0f * c[i];
+}
+
+double triad_rate(ThreadPool& pool) {
+  static const Matrix<float> b(1, kValues, 1.0f), c(1, kValues, 2.0f);
+  static Matrix<float> a(1, kValues, 0.0f);
+  return 3 * sizeof(float) * static_cast<double>(kValues) / seconds_of([&] {
+           pool.parallel_for(kValues, kPiece, [&](std::size_t begin, std::size_t end, std::size_t) {
+             triad(b.data() + begin, c.data() + begin, a.data() + begin, end - begin);
            });
          });
 }
@@ -43,22 +56,30 @@ double recent(const std::vector<double>& samples, std::size_t count) {
 }  // namespace
 
 void MachinePeaks::sample(ThreadPool& pool) {
-  if (gemm32_.empty()) {  // the first touch of the buffers is not what is measured
+  if (fma32_.empty()) {  // the first touch of the buffers is not what is measured
     gemm_rate<float>(pool);
     gemm_rate<double>(pool);
-    copy_rate(pool);
+    triad_rate(pool);
   }
+  fma32_.push_back(fma_rate(pool));
   gemm32_.push_back(gemm_rate<float>(pool));
   gemm64_.push_back(gemm_rate<double>(pool));
-  copy_.push_back(copy_rate(pool));
+  triad_.push_back(triad_rate(pool));
 }
 
+double MachinePeaks::fma32(std::size_t count) const { return recent(fma32_, count); }
 double MachinePeaks::gemm32(std::size_t count) const { return recent(gemm32_, count); }
 double MachinePeaks::gemm64(std::size_t count) const { return recent(gemm64_, count); }
-double MachinePeaks::copy(std::size_t count) const { return recent(copy_, count); }
+double MachinePeaks::triad(std::size_t count) const { return recent(triad_, count); }
 
 nlohmann::json MachinePeaks::results() const {
-  return {{"gemm32_flops_per_second", gemm32_}, {"gemm64_flops_per_second", gemm64_}, {"copy_bytes_per_second", copy_}};
+  const std::size_t all = fma32_.size();
+  return {{"fma32_flops_per_second", fma32_},
+          {"gemm32_flops_per_second", gemm32_},
+          {"gemm64_flops_per_second", gemm64_},
+          {"gemm32_of_fma_peak", gemm32(all) / fma32(all)},
+          {"gemm64_of_fma_peak", gemm64(all) / fma64(all)},
+          {"triad_bytes_per_second", triad_}};
 }
 
 }  // namespace bench

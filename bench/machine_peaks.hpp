@@ -1,6 +1,6 @@
 #pragma once
-// What the machine can do at most, measured while the suite runs: matrix products by the engine's own multiply(), and
-// memcpy of buffers much larger than the caches.
+// What the machine can do at most, measured while the suite runs: fused multiply-adds on registers alone, and STREAM's
+// triad, a = b + s·c, on vectors much larger than the caches. Beside them, matrix products by the engine's multiply().
 
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -11,18 +11,21 @@ namespace bench {
 
 class MachinePeaks {
  public:
-  /// Takes one sample of each. Called before and after every stage, so that what else runs on the machine slows both.
+  /// Takes one sample of each. Called before and after every stage, so that what else runs on the machine slows
+  /// products and triad as it slows the stage. The peak of multiply-adds is that of the hardware: it stays where it is.
   void sample(parsnets::ThreadPool& pool);
 
   /// Medians of the last `count` samples: flops per second, and bytes read and written per second.
+  double fma32(std::size_t count) const;
+  double fma64(std::size_t count) const { return fma32(count) / 2; }  // half as many values in a register
   double gemm32(std::size_t count) const;
   double gemm64(std::size_t count) const;
-  double copy(std::size_t count) const;
-  /// Every sample.
+  double triad(std::size_t count) const;
+  /// Every sample, and the products' share of the peak.
   nlohmann::json results() const;
 
  private:
-  std::vector<double> gemm32_, gemm64_, copy_;
+  std::vector<double> fma32_, gemm32_, gemm64_, triad_;
 };
 
 }  // namespace bench

@@ -23,6 +23,7 @@ struct Part {
 };
 constexpr Part kParts[] = {{"stages", measure_stages},
                            {"training", measure_training},
+                           {"unknown-processor", measure_unknown_processor},
                            {"load", measure_loading},
                            {"svr", measure_svr},
                            {"scikit-learn", measure_scikit_learn},

@@ -2,7 +2,6 @@
 // Prediction against what the machine allows: measure_machine() gives the rates of the machine, measure_batch() and
 // measure_sample() the times of a model beside the bounds that these rates set.
 
-#include <cblas.h>
 #include <time.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/matrix_product.hpp"
 #include "base/rng.hpp"
 #include "base/row_products.hpp"
 #include "parsnets/model.hpp"
@@ -82,9 +82,8 @@ inline MachineRates measure_machine(ThreadPool& pool, int repeats) {
     const Spent spent = shortest(repeats, [&] {
       pool.parallel_for(threads, 1, [&](std::size_t t, std::size_t, std::size_t) {
         const std::size_t first = t * kSide * kSide;
-        constexpr int side = static_cast<int>(kSide);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1, a.data() + first, side,
-                    b.data() + first, side, 0, c.data() + first, side);
+        gemm<float>(Trans::no, Trans::no, kSide, kSide, kSide, 1, a.data() + first, kSide, b.data() + first, kSide, 0,
+                    c.data() + first, kSide);
       });
     });
     rates.flops = rate_of(2.0 * kSide * kSide * kSide * static_cast<double>(threads), spent, threads);

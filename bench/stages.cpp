@@ -2,6 +2,7 @@
 // for. Flops are those of the algorithm, a multiply-add counting 2; bytes are those of inputs and results, each once.
 
 #include <numeric>
+#include <set>
 
 #include "base/linalg.hpp"
 #include "data/sample_set.hpp"
@@ -11,6 +12,7 @@
 #include "model/prediction.hpp"
 #include "model/scoring.hpp"
 #include "parsnets/device.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/predictor.hpp"
 #include "parsnets/training.hpp"
 #include "problem.hpp"
@@ -66,7 +68,7 @@ void measure_features(Stages& stages, const Dataset& data, const Problem& p, con
 
   // Covariance within classes, Cholesky factor, P solutions, products and eigenvectors of P x P.
   const double rho = 10 * s.d / s.n, c = s.seen;
-  stages.measure("class space",
+  stages.measure("closed form, class space",
                  {c * s.d * (s.d + 1) + s.d * s.d * s.d / 3 + 2 * s.d * s.d * c + 4 * s.d * c * c + 9 * c * c * c,
                   24 * s.d * s.d + 20 * s.d * c, true},
                  [&](ThreadPool& pool) { ClassSpace(sums, pool).solve(rho, pool); });
@@ -170,7 +172,7 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
                  {0, 2, 3, 4});
 }
 
-/// Scores of the data set's training samples, and export and prediction with the default model.
+/// Scores of the data set's training samples, and export, prediction and adaptation with the default model.
 void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, const Sizes& s) {
   Model bank;
   bank.semantic_preprocess.scaling = SemanticScaling::none;
@@ -214,6 +216,21 @@ void measure_predictions(Stages& stages, const Dataset& data, const Problem& p, 
       for (std::size_t r = 0; r < rows.rows(); ++r) ranking.winner(rows.row(r));
     });
   });
+
+  std::set<std::string> movable;  // the classes of validation play the unseen ones: test samples are not read
+  for (const auto r : data.split.val)
+    movable.insert(data.class_names[static_cast<std::size_t>(data.labels[static_cast<std::size_t>(r)])]);
+  AdaptOptions options;
+  options.classes.assign(movable.begin(), movable.end());
+  Cost cost;
+  stages.measure("adaptation", cost, [&](ThreadPool& pool) {
+    Model copy = shared_copy(model);
+    const Adaptation done = adapt(copy, x.view(), options, pool);
+    // Prediction and scores of all classes; each further round scores those that may move and adds up their samples.
+    cost = {s.n * flops + 2 * o * done.rounds * (s.n * as_double(movable.size()) + as_double(done.convincing)),
+            4 * s.n * d + 4 * weights + 8 * o * s.classes};
+  });
+
   constexpr std::size_t kSingles = 200;
   const auto singles = [&](auto&& scores_of) {
     for (std::size_t l = 0; l < kSingles; ++l) ranking.winner(scores_of({x.data() + l * x.cols(), 1, x.cols()}).row(0));

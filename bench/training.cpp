@@ -1,4 +1,5 @@
-// `parsnets train` with default options, from the command to the model file: seconds, memory, the second thread.
+// `parsnets train` with default options, from the command to the model file: seconds, memory, the second thread, and
+// what it costs where OpenBLAS does not know the processor.
 
 #include <fmt/format.h>
 
@@ -14,10 +15,22 @@ namespace {
 
 using namespace parsnets;
 
+/// Runs `parsnets train` after these words, with these options; what it prints is in train.log.
+Run train_by_command(const DataSource& source, const Settings& settings, const Workspace& work,
+                     std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), {settings.program, "train", "--data", source.folder, "--out", work / "model.safetensors",
+                             "--quiet", "--json"});
+  words.insert(words.end(), more.begin(), more.end());
+  if (!source.load.features.empty()) words.insert(words.end(), {"--features", source.load.features});
+  const Run run = run_program(words, work / "train.log");
+  if (run.exit_code != 0)
+    throw Error(ErrorCode::failure, "parsnets train failed: " + read_text_file(work / "train.log"));
+  return run;
+}
+
 json train_on(const DataSource& source, const Settings& settings, const Workspace& work, int samples,
               const std::vector<std::string>& more = {}) {
-  LoadOptions load = source.load;
-  const Dataset data = load_dataset(source.folder, load);
+  const Dataset data = load_dataset(source.folder, source.load);
   const double features = 4 * static_cast<double>(data.features.size());
   std::vector<int> threads{1};
   if (available_cores() > 1) threads.push_back(2);
@@ -27,16 +40,9 @@ json train_on(const DataSource& source, const Settings& settings, const Workspac
     for (std::size_t t = 0; t < threads.size(); ++t) {  // in turns, and so are the peaks
       ThreadPool pool(static_cast<unsigned>(threads[t]));
       peaks[t].sample(pool);
-      std::vector<std::string> words{settings.program, "train",
-                                     "--data",         source.folder,
-                                     "--out",          work / "model.safetensors",
-                                     "--threads",      std::to_string(threads[t]),
-                                     "--quiet",        "--json"};
-      words.insert(words.end(), more.begin(), more.end());
-      if (!load.features.empty()) words.insert(words.end(), {"--features", load.features});
-      const Run run = run_program(words, work / "train.log");
-      if (run.exit_code != 0)
-        throw Error(ErrorCode::failure, "parsnets train failed: " + read_text_file(work / "train.log"));
+      std::vector<std::string> options{"--threads", std::to_string(threads[t])};
+      options.insert(options.end(), more.begin(), more.end());
+      const Run run = train_by_command(source, settings, work, {}, options);
       seconds[t].push_back(run.seconds);
       training[t].push_back(json::parse(read_text_file(work / "train.log"))["seconds"].get<double>());
       memory[t].push_back(run.peak_rss);
@@ -66,6 +72,13 @@ json train_on(const DataSource& source, const Settings& settings, const Workspac
   return {{"data", sizes_of(source, data)}, {"features_bytes", features}, {"runs", runs}};
 }
 
+// What OpenBLAS takes for a processor that is not in its list.
+#if defined(__x86_64__)
+constexpr const char* kGeneric = "Prescott";
+#else
+constexpr const char* kGeneric = "ARMV8";
+#endif
+
 }  // namespace
 
 json measure_training(const Settings& settings) {
@@ -74,6 +87,26 @@ json measure_training(const Settings& settings) {
   if (!settings.quick)
     sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3, {"--networks", "200", "--active", "30"}));
   return {{"sets", sets}};
+}
+
+json measure_unknown_processor(const Settings& settings) {
+  const std::vector<std::string> environments[] = {{"env", "-u", "OPENBLAS_CORETYPE"},
+                                                   {"env", std::string("OPENBLAS_CORETYPE=") + kGeneric}};
+  const Workspace work;
+  const DataSource source = cub(settings);
+  std::vector<double> seconds[2];
+  for (std::size_t sample = 0; sample < 3; ++sample)
+    for (const std::size_t turn : {sample % 2, 1 - sample % 2})  // each comes first in turn
+      seconds[turn].push_back(train_by_command(source, settings, work, environments[turn], {}).user_seconds);
+  const double known = median(seconds[0]), unknown = median(seconds[1]);
+  fmt::print("\n{} train, user CPU: {:.2f} s; with OpenBLAS's kernels for {}: {:.2f} s, {:.3f} times\n", source.name,
+             known, kGeneric, unknown, unknown / known);
+  std::fflush(stdout);
+  return {{"data", source.name},
+          {"core_type", kGeneric},
+          {"known_user_seconds", seconds[0]},
+          {"unknown_user_seconds", seconds[1]},
+          {"ratio", unknown / known}};
 }
 
 }  // namespace bench

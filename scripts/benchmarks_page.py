@@ -101,13 +101,16 @@ def stages_block(part):
                   wrapped(f"{size_of(sizes)}; h {sizes['encoding']}, K {sizes['networks']}, k {sizes['open']}."), ""]
         peaks = {peak["threads"]: peak for peak in data["peaks"]}
         rows = []
-        for key, name, unit in (("gemm32_flops_per_second", "float32 products, Gflop/s", 1e9),
-                                ("gemm64_flops_per_second", "float64 products, Gflop/s", 1e9),
-                                ("copy_bytes_per_second", "copies, GB/s read and written", 1e9)):
-            middle = {threads: statistics.median(peak[key]) / unit for threads, peak in peaks.items()}
+        for key, name in (("fma32_flops_per_second", "float32 FMA on registers, Gflop/s; twice that of float64"),
+                          ("gemm32_flops_per_second", "float32 products, Gflop/s"),
+                          ("gemm64_flops_per_second", "float64 products, Gflop/s"),
+                          ("triad_bytes_per_second", "triad, GB/s read and written")):
+            middle = {threads: statistics.median(peak[key]) / 1e9 for threads, peak in peaks.items()}
             two = middle.get(2)
-            rows.append([name, f"{middle[1]:.1f}", f"{two:.1f}" if two else "", times(two / middle[1]) if two else ""])
-        lines += table(["peak", "1 thread", "2 threads", "ratio"], rows)
+            share = key.split("_")[0] + "_of_fma_peak"
+            rows.append([name, f"{middle[1]:.1f}", f"{two:.1f}" if two else "", times(two / middle[1]) if two else "",
+                         " / ".join(percent(peak[share]) for peak in peaks.values() if share in peak)])
+        lines += table(["peak", "1 thread", "2 threads", "ratio", "of FMA peak"], rows)
         stages = {}
         for stage in data["stages"]:
             stages.setdefault(stage["stage"], {})[stage["threads"]] = stage
@@ -118,10 +121,11 @@ def stages_block(part):
             rows.append([name, gflop(one["flops"]), megabytes(one["bytes"]), seconds(one["seconds"]),
                          seconds(two["seconds"]) if two else "", times(two["times_one_thread"]) if two else "",
                          f"{best['flops_per_second'] / 1e9:.1f}" if one["flops"] else "",
-                         " / ".join(percent(run["of_gemm_peak"]) for run in runs.values()) if one["flops"] else "",
-                         " / ".join(percent(run["of_copy_bandwidth"]) for run in runs.values())])
-        lines += table(["stage", "Gflop", "bytes", "1 thread", "2 threads", "ratio", "Gflop/s", "of GEMM peak",
-                        "of copy bandwidth"], rows)
+                         *(" / ".join(percent(run[share]) for run in runs.values()) if one["flops"] else ""
+                           for share in ("of_fma_peak", "of_gemm_peak")),
+                         " / ".join(percent(run["of_triad_bandwidth"]) for run in runs.values())])
+        lines += table(["stage", "Gflop", "bytes", "1 thread", "2 threads", "ratio", "Gflop/s", "of FMA peak",
+                        "of GEMM", "of triad bandwidth"], rows)
     return lines
 
 
@@ -137,6 +141,14 @@ def training_block(part):
                          megabytes(run["peak_rss"]), megabytes(run["rss_above_features"])])
     return table(["data", "threads", "median", "range", "of it training", "ratio of training", "ratio of GEMM",
                   "peak memory", "above the features"], rows)
+
+
+def unknown_processor_block(part):
+    rows = [[name, seconds(statistics.median(values)), f"{seconds(min(values))} to {seconds(max(values))}"]
+            for name, values in (("as it is", part["known_user_seconds"]),
+                                 (f"`OPENBLAS_CORETYPE={part['core_type']}`", part["unknown_user_seconds"]))]
+    return [f"{part['data']}, default training, a ratio of {part['ratio']:.2f}:", "",
+            *table(["processor", "user CPU time, median", "range"], rows)]
 
 
 def missing(peer):
@@ -294,6 +306,10 @@ def goals(parts):
             rows.append([f"the second thread makes training on {name} 1.6 times faster, where it does so for GEMM",
                          f"{times(run['times_one_thread'])}, GEMM {times(run['gemm_times_one_thread'])}",
                          run["times_one_thread"] >= 1.6])
+    if "unknown-processor" in parts:
+        ratio = parts["unknown-processor"]["ratio"]
+        rows.append(["training where OpenBLAS does not know the processor takes at most 1.10 of the CPU time",
+                     f"{ratio:.2f}", ratio <= 1.1])
     for bound in parts.get("svr", {}).get("bounds", []):
         if "liblinear" in bound:
             ratio, outputs = bound["liblinear"]["times_ours"], bound["liblinear"]["outputs"]
@@ -327,6 +343,7 @@ def goals(parts):
 
 
 BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to end", training_block),
+          ("unknown-processor", "A processor that OpenBLAS does not know", unknown_processor_block),
           ("svr", "SVR beside LIBLINEAR and LIBSVM", svr_block), ("scikit-learn", "scikit-learn", scikit_learn_block),
           ("pytorch", "PyTorch", pytorch_block), ("load", "Reading features", load_block),
           ("prediction", "Prediction", prediction_block),

@@ -29,6 +29,24 @@ def served(rate, p99, errors=0, end=3e7):
                       "body_bytes_per_second": 1e7}]}
 
 
+def stages():
+    sizes = {"name": "CUB", "generated": False, "features": "res50", "training_samples": 7057, "samples": 11788,
+             "dimensions": 2048, "attributes": 312, "classes": 200, "seen_classes": 150, "encoding": 400,
+             "networks": 200, "open": 40}
+    peaks = [{"threads": threads, "fma32_flops_per_second": [threads * 1e11], "triad_bytes_per_second": [2e10],
+              "gemm32_flops_per_second": [threads * 9e10], "gemm32_of_fma_peak": 0.9,
+              "gemm64_flops_per_second": [threads * 4e10], "gemm64_of_fma_peak": 0.8} for threads in (1, 2)]
+    runs = [{"stage": name, "threads": 1, "flops": flops, "bytes": 2e9, "seconds": 1.0, "flops_per_second": flops,
+             "of_fma_peak": flops / 1e11, "of_gemm_peak": flops / 9e10, "of_triad_bandwidth": 0.1}
+            for name, flops in (("load", 0), ("statistics", 4.5e10))]
+    return {"sets": [{"data": sizes, "peaks": peaks, "stages": runs}]}
+
+
+def unknown_processor(ratio):
+    return {"data": "CUB", "core_type": "Prescott", "known_user_seconds": [5.0, 5.0, 5.2],
+            "unknown_user_seconds": [5 * ratio] * 3, "ratio": ratio}
+
+
 class BenchmarksPage(unittest.TestCase):
     def holds(self, parts):
         return [holds for _, _, holds in page.goals(parts)]
@@ -41,6 +59,19 @@ class BenchmarksPage(unittest.TestCase):
     def test_the_second_thread_is_judged_only_where_products_gain_by_it(self):
         self.assertEqual(self.holds({"training": {"sets": [training("CUB", 1.5, 1.9)]}}), [False])
         self.assertEqual(self.holds({"training": {"sets": [training("CUB", 1.0, 1.2)]}}), [])
+
+    def test_stages_and_products_have_their_share_of_the_hardware(self):
+        text = "\n".join(page.stages_block(stages()))
+        self.assertIn("| float32 products, Gflop/s | 90.0 | 180.0 | 2.0 | 90 % / 90 % |", text)
+        self.assertIn("| triad, GB/s read and written | 20.0 | 20.0 | 1.00 |  |", text)
+        self.assertIn("| statistics | 45.0 | 2,000 MB | 1.00 s |  |  | 45.0 | 45 % | 50 % | 10 % |", text)
+        self.assertIn("| load |  | 2,000 MB | 1.00 s |  |  |  |  |  | 10 % |", text)
+
+    def test_a_processor_that_openblas_does_not_know_costs_a_tenth_at_most(self):
+        self.assertEqual(self.holds({"unknown-processor": unknown_processor(1.1)}), [True])
+        self.assertEqual(self.holds({"unknown-processor": unknown_processor(1.2)}), [False])
+        self.assertIn("| `OPENBLAS_CORETYPE=Prescott` | 6.00 s |",
+                      "\n".join(page.unknown_processor_block(unknown_processor(1.2))))
 
     def test_a_lower_bound_below_the_goal_decides_nothing(self):
         self.assertEqual(self.holds({"svr": svr(250, True)}), [True])
