@@ -24,15 +24,17 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kInner = 384;         // inner indices at a time: a row of tiles of A stays in the first cache
-constexpr std::size_t kColumns = 3072;      // columns at a time: the packed part of B stays in the last cache
-constexpr std::size_t kRowsPerChunk = 96;   // rows of A that a thread packs at a time: they stay in the second cache
-constexpr std::size_t kGramSamples = 1024;  // that add_gram_lower() sums up in float32
-constexpr std::size_t kGramColumns = 768;   // at a time: with them a chunk of rows of `sum` stays in the second cache
+constexpr std::size_t kInner = 384;        // inner indices at a time: a row of tiles of A stays in the first cache
+constexpr std::size_t kColumns = 3072;     // columns at a time: the packed part of B stays in the last cache
+constexpr std::size_t kRowsPerChunk = 96;  // rows of A that a thread packs at a time: they stay in the second cache
+constexpr std::size_t kGramSamples = 512;  // that add_gram_lower() sums up in float32
+constexpr std::size_t kGramColumns = 768;  // at a time: with them a chunk of rows of `sum` stays in the second cache
+constexpr std::size_t kFewRows = 32;       // up to which B is not packed
 constexpr std::size_t kMostVectors = 4, kMostTile = 16 * 64;  // vectors in a row, values
 
 template <class T>
-using Tile = void (*)(std::size_t inner, const T* a, const T* b, T* c, std::size_t stride, bool resume);
+using Tile = void (*)(std::size_t inner, const T* a, const T* b, std::size_t next, T* c, std::size_t stride,
+                      bool resume);
 
 /// What one instruction set has: the sizes of its largest tile, and its functions.
 struct MatrixKernels {
@@ -239,7 +241,8 @@ template <class T>
 struct Visited {
   std::size_t row, column, rows, columns;  // of the result
   std::size_t first, depth;                // inner indices
-  const T *a, *b;                          // packed
+  const T *a, *b;                          // a is packed
+  std::size_t next;                        // from row to row of b
   std::size_t vectors;                     // in a row of the tile
 };
 
@@ -260,8 +263,11 @@ void visit_tiles(ThreadPool* pool, const Block<T>& p, std::size_t most_inner, st
     const auto panel = [&](std::size_t number) { return vectors * number / panels; };  // its first vector
     for (std::size_t first = 0, block = 0; block < inner_blocks; ++block) {
       const std::size_t depth = p.inner * (block + 1) / inner_blocks - first;
+      // For few rows, B is read where it is: packing it would take as long as the product.
+      const bool packs = p.rows > kFewRows || p.b.trans == Trans::yes;
       share(pool, panels, 1, [&](std::size_t number, std::size_t, std::size_t) {
         const std::size_t begin = panel(number) * lanes, end = panel(number + 1) * lanes;
+        if (!packs && end <= columns) return;
         pack(p.b, p.b.trans == Trans::no, left + begin, std::min(end, columns) - begin, first, depth, end - begin, T{1},
              packed.data() + begin * depth);
       });
@@ -274,12 +280,15 @@ void visit_tiles(ThreadPool* pool, const Block<T>& p, std::size_t most_inner, st
           pack(p.a, p.a.trans == Trans::yes, r, std::min(height, bottom - r), first, depth, height, p.alpha,
                rows + (r - top) * depth);
         for (std::size_t n = 0; n < panels; ++n) {
-          const std::size_t begin = panel(n) * lanes, end = std::min(panel(n + 1) * lanes, columns);
+          const std::size_t begin = panel(n) * lanes, width = panel(n + 1) * lanes - begin,
+                            end = std::min(begin + width, columns);
+          const bool in_place = !packs && begin + width <= columns;
+          const T* b = in_place ? p.b.data + first * p.b.stride + left + begin : packed.data() + begin * depth;
           if (p.part == Part::lower && bottom <= left + begin) break;
           for (std::size_t r = top; r < bottom; r += height)
             if (p.part == Part::all || r + height > left + begin)
               visit(Visited<T>{r, left + begin, std::min(height, bottom - r), end - begin, first, depth,
-                               rows + (r - top) * depth, packed.data() + begin * depth, panel(n + 1) - panel(n)});
+                               rows + (r - top) * depth, b, in_place ? p.b.stride : width, width / lanes});
         }
       });
       first += depth;
@@ -308,10 +317,10 @@ void multiply_blocks(ThreadPool* pool, std::size_t rows, std::size_t columns, st
     const std::size_t width = v.vectors * k.bytes / sizeof(T);
     const bool resume = v.first > 0 || beta != T{0};
     const Tile<T> tile = k.tiles<T>()[v.vectors - 1];
-    if (v.rows == k.rows && v.columns == width) return tile(v.depth, v.a, v.b, to, stride, resume);
+    if (v.rows == k.rows && v.columns == width) return tile(v.depth, v.a, v.b, v.next, to, stride, resume);
     alignas(64) T edge[kMostTile];
     for (std::size_t r = 0; resume && r < v.rows; ++r) std::copy_n(to + r * stride, v.columns, edge + r * width);
-    tile(v.depth, v.a, v.b, edge, width, resume);
+    tile(v.depth, v.a, v.b, v.next, edge, width, resume);
     for (std::size_t r = 0; r < v.rows; ++r) std::copy_n(edge + r * width, v.columns, to + r * stride);
   });
 }
@@ -329,7 +338,7 @@ void add_gram_lower(ThreadPool& pool, MatrixView<const float> x, double factor, 
                      [&](const Visited<float>& v) {
                        alignas(64) float tile[kMostTile];
                        const std::size_t width = v.vectors * k.bytes / sizeof(float);
-                       k.single[v.vectors - 1](v.depth, v.a, v.b, tile, width, false);
+                       k.single[v.vectors - 1](v.depth, v.a, v.b, v.next, tile, width, false);
                        for (std::size_t r = 0; r < v.rows; ++r) {
                          double* to = &sum(v.row + r, v.column);
                          for (std::size_t j = 0; j < v.columns; ++j)

@@ -42,7 +42,7 @@ void gemm(Trans trans_a, Trans trans_b, std::size_t m, std::size_t n, std::size_
   multiply_blocks<T>(nullptr, m, n, k, alpha, {a, stride_a, trans_a}, {b, stride_b, trans_b}, beta, c, stride_c);
 }
 
-/// The lower triangle of the d x d matrix `sum` gets factor·XᵀX of the n x d matrix X added: products of up to 1,024
+/// The lower triangle of the d x d matrix `sum` gets factor·XᵀX of the n x d matrix X added: products of up to 512
 /// samples are formed in float32 and added up in float64.
 void add_gram_lower(ThreadPool& pool, MatrixView<const float> x, double factor, MatrixView<double> sum);
 
