@@ -317,6 +317,8 @@ void multiply_blocks(ThreadPool* pool, std::size_t rows, std::size_t columns, st
     const std::size_t width = v.vectors * k.bytes / sizeof(T);
     const bool resume = v.first > 0 || beta != T{0};
     const Tile<T> tile = k.tiles<T>()[v.vectors - 1];
+    for (std::size_t r = k.rows; resume && r < 2 * k.rows && v.row + r < rows; ++r)  // what the next tile starts from
+      for (std::size_t j = 0; j < width; j += 64 / sizeof(T)) __builtin_prefetch(to + r * stride + j, 1);
     if (v.rows == k.rows && v.columns == width) return tile(v.depth, v.a, v.b, v.next, to, stride, resume);
     alignas(64) T edge[kMostTile];
     for (std::size_t r = 0; resume && r < v.rows; ++r) std::copy_n(to + r * stride, v.columns, edge + r * width);

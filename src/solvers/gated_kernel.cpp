@@ -13,8 +13,8 @@ constexpr std::size_t kTile = 256;        // rows of a panel that one thread com
 }  // namespace
 
 std::size_t column_grain(std::size_t columns) {
-  const std::size_t pieces = 2 * ((columns + 79) / 80);
-  return std::max<std::size_t>(8, (columns + pieces - 1) / std::max<std::size_t>(pieces, 1) + 7) / 8 * 8;
+  const std::size_t pieces = 2 * std::max<std::size_t>((columns + 63) / 64, 1);
+  return std::max<std::size_t>(1, ((columns + pieces - 1) / pieces + 15) / 16) * 16;  // whole vectors
 }
 
 GatedKernel::GatedKernel(const GatedSamples& samples, const std::vector<std::size_t>& order, std::size_t block,

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.hpp"
+#include "paths.hpp"
 #include "small_training.hpp"
 
 namespace parsnets {
@@ -64,6 +68,33 @@ TEST(TrainOptions, SettingsOfAllMethodsHaveEveryRowOfEveryMethodOnce) {
       EXPECT_EQ(all.find(row.name)->expected, row.expected) << row.name << ": the same in every method that has it";
     }
   }
+}
+
+// A file that names a third of the options would be a second list, which an option can be missing from.
+TEST(TrainOptions, NoOtherFileListsThem) {
+  TrainSettings settings;
+  const OptionTable all = train_option_table(settings);
+  const std::filesystem::path root = PARSNETS_SOURCE_DIR;
+  std::string only;
+  for (const char* folder : {"src", "cli", "include", "python/parsnets", "mpi"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      const std::string ending = entry.path().extension().string();
+      if (ending != ".cpp" && ending != ".hpp" && ending != ".h" && ending != ".py") continue;
+      const std::string text = read_text_file(entry.path());
+      std::size_t named = 0;
+      for (const auto& row : all.options()) {
+        std::string python = row.name;
+        std::ranges::replace(python, '-', '_');
+        for (const char* quote : {"\"", "'"})
+          if (text.find(quote + row.name + quote) != std::string::npos ||
+              text.find(quote + python + quote) != std::string::npos) {
+            ++named;
+            break;
+          }
+      }
+      if (3 * named > all.options().size()) only += entry.path().filename().string() + " ";
+    }
+  EXPECT_EQ(only, "train_options.cpp ");
 }
 
 TEST(TrainOptions, SettingsBecomeTheOptionsOfTheirMethodInAnyOrder) {
