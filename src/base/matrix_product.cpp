@@ -24,17 +24,23 @@ namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kInner = 384;        // inner indices at a time: a row of tiles of A stays in the first cache
-constexpr std::size_t kColumns = 3072;     // columns at a time: the packed part of B stays in the last cache
-constexpr std::size_t kRowsPerChunk = 96;  // rows of A that a thread packs at a time: they stay in the second cache
-constexpr std::size_t kGramSamples = 512;  // that add_gram_lower() sums up in float32
-constexpr std::size_t kGramColumns = 768;  // at a time: with them a chunk of rows of `sum` stays in the second cache
-constexpr std::size_t kFewRows = 32;       // up to which B is not packed
+constexpr std::size_t kInner = 512;         // inner indices at a time: a row of tiles of A stays in the first cache
+constexpr std::size_t kColumns = 3072;      // columns at a time: the packed part of B stays in the last cache
+constexpr std::size_t kRowsPerChunk = 192;  // rows of A that a thread packs at a time: they stay in the second cache
+constexpr std::size_t kGramSamples = 512;   // that add_gram_lower() sums up in float32
+constexpr std::size_t kFewRows = 32;        // up to which B is not packed
 constexpr std::size_t kMostVectors = 4, kMostTile = 16 * 64;  // vectors in a row, values
+
+/// What the second cache should have by the time the next tiles are made: `pace` values further in each step.
+template <class T>
+struct Soon {
+  const T* data;
+  std::size_t pace;
+};
 
 template <class T>
 using Tile = void (*)(std::size_t inner, const T* a, const T* b, std::size_t next, T* c, std::size_t stride,
-                      bool resume);
+                      bool resume, Soon<T> soon);
 
 /// What one instruction set has: the sizes of its largest tile, and its functions.
 struct MatrixKernels {
@@ -42,6 +48,7 @@ struct MatrixKernels {
   std::array<Tile<float>, kMostVectors> single;  // with 1, 2, … vectors in a row
   std::array<Tile<double>, kMostVectors> twice;
   float (*registers)(std::size_t);
+  void (*add)(std::size_t count, double factor, const float* from, double* to);
 
   template <class T>
   const auto& tiles() const {
@@ -197,27 +204,53 @@ inline void turn_block(const double* from, std::size_t stride, double factor, do
   for (std::size_t k = 0; k < 2; ++k) std::memcpy(to + k * width, &turned[k], sizeof turned[k]);
 }
 
-/// to[k·width + i] = factor·M(first + i, inner + k) for i < count and k < depth, zeros for count <= i < width. The rows
-/// of M are those of A, or the columns of B; `across` says that they are side by side in memory.
+/// The rows of A, or the columns of B, in panels of `width`: value k of row r, times `factor`, goes to
+/// to[(r / width·depth + k)·width + r % width]. Zeros follow the last row. Value k of row r is from[k·stride + r].
 template <class T>
-void pack(const Factor<T>& m, bool across, std::size_t first, std::size_t count, std::size_t inner, std::size_t depth,
-          std::size_t width, T factor, T* to) {
-  if (count < width) std::fill_n(to, depth * width, T{0});
-  if (across) {
-    for (std::size_t k = 0; k < depth; ++k) {
-      const T* from = m.data + (inner + k) * m.stride + first;
-      for (std::size_t i = 0; i < count; ++i) to[k * width + i] = factor * from[i];
+void pack_across(const T* from, std::size_t stride, std::size_t rows, std::size_t depth, std::size_t width, T factor,
+                 T* to) {
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t k = 0; k < depth; ++k, from += stride, to += width) {
+    for (std::size_t r = 0; r < rows; r += 64 / sizeof(T)) __builtin_prefetch(from + kAhead * stride + r);
+    for (std::size_t first = 0; first < rows; first += width) {
+      T* panel = to + first * depth;
+      const std::size_t count = std::min(width, rows - first);
+      for (std::size_t i = 0; i < count; ++i) panel[i] = factor * from[first + i];
+      for (std::size_t i = count; i < width; ++i) panel[i] = 0;
     }
-    return;
   }
-  constexpr std::size_t kSide = 16 / sizeof(T);
-  const T* from = m.data + first * m.stride + inner;
-  const std::size_t whole = count / kSide * kSide, deep = depth / kSide * kSide;
-  for (std::size_t k = 0; k < deep; k += kSide)
-    for (std::size_t i = 0; i < whole; i += kSide)
-      turn_block(from + i * m.stride + k, m.stride, factor, to + k * width + i, width);
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t k = i < whole ? deep : 0; k < depth; ++k) to[k * width + i] = factor * from[i * m.stride + k];
+}
+
+/// The same where value k of row r is from[r·stride + k].
+template <class T>
+void pack_along(const T* from, std::size_t stride, std::size_t rows, std::size_t depth, std::size_t width, T factor,
+                T* to) {
+  constexpr std::size_t kSide = 16 / sizeof(T), kLine = 64 / sizeof(T);
+  for (std::size_t first = 0; first < rows; first += width, from += width * stride, to += width * depth) {
+    const std::size_t count = std::min(width, rows - first), whole = count / kSide * kSide;
+    if (count < width) std::fill_n(to, depth * width, T{0});
+    std::size_t k = 0;
+    for (; k + kSide <= depth; k += kSide) {
+      if (k % kLine == 0)
+        for (std::size_t i = 0; i < width; ++i) __builtin_prefetch(from + (width + i) * stride + k);
+      for (std::size_t i = 0; i < whole; i += kSide)
+        turn_block(from + i * stride + k, stride, factor, to + k * width + i, width);
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t rest = i < whole ? k : 0; rest < depth; ++rest)
+        to[rest * width + i] = factor * from[i * stride + rest];
+  }
+}
+
+/// Values `inner` to `inner + depth` of `rows` rows of A from `first` on, or of as many columns of B; `across`: those
+/// of a place are side by side in memory.
+template <class T>
+void pack(const Factor<T>& m, bool across, std::size_t first, std::size_t rows, std::size_t inner, std::size_t depth,
+          std::size_t width, T factor, T* to) {
+  if (across)
+    pack_across(m.data + inner * m.stride + first, m.stride, rows, depth, width, factor, to);
+  else
+    pack_along(m.data + first * m.stride + inner, m.stride, rows, depth, width, factor, to);
 }
 
 template <class T>
@@ -244,6 +277,7 @@ struct Visited {
   const T *a, *b;                          // a is packed
   std::size_t next;                        // from row to row of b
   std::size_t vectors;                     // in a row of the tile
+  Soon<T> soon;                            // of the next panel of b
 };
 
 /// Calls visit() for each tile of the result and each block of inner indices; those of a tile come in their order.
@@ -276,19 +310,18 @@ void visit_tiles(ThreadPool* pool, const Block<T>& p, std::size_t most_inner, st
         const std::size_t top = (chunks - 1 - number) * chunk, bottom = std::min(p.rows, top + chunk);
         if (p.part == Part::lower && bottom <= left) return;
         T* rows = thread_memory<T>(chunk * depth);
-        for (std::size_t r = top; r < bottom; r += height)
-          pack(p.a, p.a.trans == Trans::yes, r, std::min(height, bottom - r), first, depth, height, p.alpha,
-               rows + (r - top) * depth);
+        pack(p.a, p.a.trans == Trans::yes, top, bottom - top, first, depth, height, p.alpha, rows);
         for (std::size_t n = 0; n < panels; ++n) {
           const std::size_t begin = panel(n) * lanes, width = panel(n + 1) * lanes - begin,
                             end = std::min(begin + width, columns);
           const bool in_place = !packs && begin + width <= columns;
           const T* b = in_place ? p.b.data + first * p.b.stride + left + begin : packed.data() + begin * depth;
           if (p.part == Part::lower && bottom <= left + begin) break;
-          for (std::size_t r = top; r < bottom; r += height)
+          Soon<T> soon{packed.data() + (n + 1 < panels ? begin + width : 0) * depth, width * height / chunk};
+          for (std::size_t r = top; r < bottom; r += height, soon.data += soon.pace * depth)
             if (p.part == Part::all || r + height > left + begin)
               visit(Visited<T>{r, left + begin, std::min(height, bottom - r), end - begin, first, depth,
-                               rows + (r - top) * depth, b, in_place ? p.b.stride : width, width / lanes});
+                               rows + (r - top) * depth, b, in_place ? p.b.stride : width, width / lanes, soon});
         }
       });
       first += depth;
@@ -317,12 +350,12 @@ void multiply_blocks(ThreadPool* pool, std::size_t rows, std::size_t columns, st
     const std::size_t width = v.vectors * k.bytes / sizeof(T);
     const bool resume = v.first > 0 || beta != T{0};
     const Tile<T> tile = k.tiles<T>()[v.vectors - 1];
-    for (std::size_t r = k.rows; resume && r < 2 * k.rows && v.row + r < rows; ++r)  // what the next tile starts from
+    for (std::size_t r = k.rows; r < 2 * k.rows && v.row + r < rows; ++r)  // what the next tile starts from
       for (std::size_t j = 0; j < width; j += 64 / sizeof(T)) __builtin_prefetch(to + r * stride + j, 1);
-    if (v.rows == k.rows && v.columns == width) return tile(v.depth, v.a, v.b, v.next, to, stride, resume);
+    if (v.rows == k.rows && v.columns == width) return tile(v.depth, v.a, v.b, v.next, to, stride, resume, v.soon);
     alignas(64) T edge[kMostTile];
     for (std::size_t r = 0; resume && r < v.rows; ++r) std::copy_n(to + r * stride, v.columns, edge + r * width);
-    tile(v.depth, v.a, v.b, v.next, edge, width, resume);
+    tile(v.depth, v.a, v.b, v.next, edge, width, resume, v.soon);
     for (std::size_t r = 0; r < v.rows; ++r) std::copy_n(edge + r * width, v.columns, to + r * stride);
   });
 }
@@ -336,16 +369,15 @@ void add_gram_lower(ThreadPool& pool, MatrixView<const float> x, double factor, 
   const std::size_t d = x.cols();
   if (x.empty()) return;
   const Factor<float> samples{x.data(), d, Trans::no}, turned{x.data(), d, Trans::yes};
-  visit_tiles<float>(&pool, {d, d, x.rows(), 1.0f, turned, samples, Part::lower, k}, kGramSamples, kGramColumns,
+  visit_tiles<float>(&pool, {d, d, x.rows(), 1.0f, turned, samples, Part::lower, k}, kGramSamples, kColumns,
                      [&](const Visited<float>& v) {
                        alignas(64) float tile[kMostTile];
                        const std::size_t width = v.vectors * k.bytes / sizeof(float);
-                       k.single[v.vectors - 1](v.depth, v.a, v.b, v.next, tile, width, false);
-                       for (std::size_t r = 0; r < v.rows; ++r) {
-                         double* to = &sum(v.row + r, v.column);
-                         for (std::size_t j = 0; j < v.columns; ++j)
-                           to[j] += factor * static_cast<double>(tile[r * width + j]);
-                       }
+                       double* to = &sum(v.row, v.column);
+                       for (std::size_t r = 0; r < v.rows; ++r)
+                         for (std::size_t j = 0; j < v.columns; j += 8) __builtin_prefetch(to + r * d + j, 1);
+                       k.single[v.vectors - 1](v.depth, v.a, v.b, v.next, tile, width, false, v.soon);
+                       for (std::size_t r = 0; r < v.rows; ++r) k.add(v.columns, factor, tile + r * width, to + r * d);
                      });
 }
 
