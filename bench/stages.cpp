@@ -148,9 +148,9 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
   samples.blocks = one_block(p.x.view(), e.view(), open.view(), p.labels);
   samples.labels = p.labels;
   samples.semantics = vectors.view();
-  // Preconditioners: products and inverses of d x d and of K times w x w. A step: XᵀG, its direction, the change of f,
-  // for both kinds of networks; cosines with all classes for the value and for the gradient.
-  const double once = s.n * s.d * (s.d + 1) + s.d * s.d * s.d + pairs * w * (w + 1) + s.networks * w * w * w,
+  // Preconditioners: a Cholesky factor of d x d, products and inverses of K times w x w. A step: XᵀG, its direction,
+  // the change of f, for both kinds of networks; cosines with all classes for the value and for the gradient.
+  const double once = s.d * s.d * s.d / 3 + pairs * w * (w + 1) + s.networks * w * w * w,
                step = 4 * s.n * s.d * o + 2 * s.d * s.d * o + 4 * pairs * w * o + 2 * s.networks * w * w * o +
                       6 * s.n * o * s.seen;
   stages.measure("refine, 3 steps",
@@ -165,8 +165,8 @@ void measure_refinement(Stages& stages, const Dataset& data, const Problem& p, c
                    model.networks = Matrix<float>(gates.networks * (kEncoding + 1), vectors.cols(), 0.0f);
                    model.shared = Matrix<float>(p.x.cols(), vectors.cols(), 0.0f);
                    model.bias.assign(vectors.cols(), 0.01f);
-                   const Matrix<float> preconditioner = ridge_preconditioner(products.view(), options.lambda, pool);
-                   samples.preconditioner = preconditioner.view();
+                   const Cholesky<float> preconditioner = ridge_preconditioner(products.view(), options.lambda, pool);
+                   samples.preconditioner = &preconditioner;
                    descend(model, samples, options, pool);
                  },
                  {0, 2, 3, 4});

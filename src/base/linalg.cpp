@@ -89,6 +89,8 @@ void multiply_lower(ThreadPool& pool, std::type_identity_t<MatrixView<const T>> 
   multiply_blocks<T>(&pool, d, d, a.rows(), alpha, {a.data(), d, Trans::yes}, {b.data(), d, Trans::no}, beta, c.data(),
                      d, Part::lower);
 }
+template void multiply_lower(ThreadPool&, MatrixView<const float>, MatrixView<const float>, MatrixView<float>, float,
+                             float);
 template void multiply_lower(ThreadPool&, MatrixView<const double>, MatrixView<const double>, MatrixView<double>,
                              double, double);
 
@@ -234,100 +236,109 @@ template std::size_t factorise_block(std::size_t, double*, std::size_t, double*,
 
 namespace {
 
-/// The lower triangle of A becomes L with A = LLᵀ, and the rows of `inverses` (n x kPanelColumns) the inverses of its
-/// blocks on the diagonal. Returns 0, or the pivot (from 1) that is not positive or not finite.
-template <class T>
-std::size_t factorise(ThreadPool& pool, MatrixView<T> a, Matrix<T>& inverses) {
-  const std::size_t n = a.rows();
-  inverses = Matrix<T>(n, kPanelColumns);
-  Matrix<T> moved(n, kPanelColumns);
-  for (std::size_t begin = 0; begin < n; begin += kPanelColumns) {
-    const std::size_t width = std::min(kPanelColumns, n - begin), rest = begin + width;
-    T *rows = a.data() + begin * n, *corner = rows + begin, *below = a.data() + rest * n + begin;
-    if (begin > 0)  // less what the panels to the left account for
-      multiply_blocks<T>(&pool, n - begin, width, begin, -1, {rows, n, Trans::no}, {rows, n, Trans::yes}, 1, corner, n);
-    T* inverse = inverses.row(begin).data();
-    if (const std::size_t pivot = factorise_block(width, corner, n, inverse, kPanelColumns); pivot != 0)
-      return begin + pivot;
-    multiply_blocks<T>(&pool, n - rest, width, width, 1, {below, n, Trans::no}, {inverse, kPanelColumns, Trans::yes}, 0,
-                       moved.data(), kPanelColumns);
-    for (std::size_t i = 0; i < n - rest; ++i) std::copy_n(moved.row(i).data(), width, below + i * n);
-  }
-  return 0;
+std::size_t middle_of(std::size_t begin, std::size_t end) {
+  const std::size_t panels = ThreadPool::chunk_count(end - begin, kPanelColumns);
+  return begin + panels / 2 * kPanelColumns;
 }
+
+/// A matrix whose lower triangle becomes L with A = LLᵀ, by halves, so that most of the work is large products.
+template <class T>
+struct Factorisation {
+  ThreadPool& pool;
+  MatrixView<T> a, inverses;  // as in Cholesky
+  Matrix<T> moved{a.rows(), kPanelColumns};
+  const std::size_t n = a.rows();
+
+  T* at(std::size_t r, std::size_t c) const { return a.data() + r * n + c; }
+
+  /// Rows and columns `begin` to `end`, less what the columns before account for. Returns 0, or the pivot (from 1) that
+  /// is not positive or not finite.
+  std::size_t factorise(std::size_t begin, std::size_t end) {
+    if (end - begin <= kPanelColumns) {
+      const std::size_t pivot =
+          factorise_block(end - begin, at(begin, begin), n, inverses.row(begin).data(), kPanelColumns);
+      return pivot == 0 ? 0 : begin + pivot;
+    }
+    const std::size_t middle = middle_of(begin, end), rest = end - middle;
+    if (const std::size_t pivot = factorise(begin, middle); pivot != 0) return pivot;
+    solve_below(middle, end, begin, middle);
+    const Factor<T> below{at(middle, begin), n, Trans::no}, turned{below.data, n, Trans::yes};
+    multiply_blocks<T>(&pool, rest, rest, middle - begin, -1, below, turned, 1, at(middle, middle), n, Part::lower);
+    return factorise(middle, end);
+  }
+
+  /// Rows `top` to `bottom` of columns `begin` to `end` become those of L.
+  void solve_below(std::size_t top, std::size_t bottom, std::size_t begin, std::size_t end) {
+    const std::size_t rows = bottom - top, width = end - begin;
+    if (width <= kPanelColumns) {
+      multiply_blocks<T>(&pool, rows, width, width, 1, {at(top, begin), n, Trans::no},
+                         {inverses.row(begin).data(), kPanelColumns, Trans::yes}, 0, moved.data(), kPanelColumns);
+      for (std::size_t i = 0; i < rows; ++i) std::copy_n(moved.row(i).data(), width, at(top + i, begin));
+      return;
+    }
+    const std::size_t middle = middle_of(begin, end);
+    solve_below(top, bottom, begin, middle);
+    multiply_blocks<T>(&pool, rows, end - middle, middle - begin, -1, {at(top, begin), n, Trans::no},
+                       {at(middle, begin), n, Trans::yes}, 1, at(top, middle), n);
+    solve_below(top, bottom, middle, end);
+  }
+};
 
 }  // namespace
 
-Cholesky::Cholesky(ThreadPool& pool, Matrix<double> a, double ridge) : factor_(std::move(a)) {
+template <class T>
+Cholesky<T>::Cholesky(ThreadPool& pool, Matrix<T> a, double ridge)
+    : factor_(std::move(a)), inverses_(factor_.rows(), kPanelColumns) {
   check(factor_.rows() == factor_.cols(), "Cholesky");
-  for (std::size_t i = 0; i < factor_.rows(); ++i) factor_(i, i) += ridge;
-  if (const std::size_t pivot = factorise(pool, factor_.view(), inverses_); pivot != 0)
+  for (std::size_t i = 0; i < factor_.rows(); ++i) factor_(i, i) = static_cast<T>(factor_(i, i) + ridge);
+  Factorisation<T> made{pool, factor_.view(), inverses_.view()};
+  if (const std::size_t pivot = made.factorise(0, factor_.rows()); pivot != 0)
     throw Error(ErrorCode::failure, fmt::format("a matrix is not positive definite (pivot {}); use a larger {}", pivot,
                                                 option_name("lambda")));
 }
 
-Cholesky::Cholesky(Matrix<double> a, double ridge) {
+template <class T>
+Cholesky<T>::Cholesky(Matrix<T> a, double ridge) {
   ThreadPool caller(1);
   *this = Cholesky(caller, std::move(a), ridge);
 }
 
-void Cholesky::solve(ThreadPool& pool, MatrixView<double> b) const {
+template <class T>
+void Cholesky<T>::solve(ThreadPool& pool, MatrixView<T> b) const {
   check(b.rows() == factor_.rows(), "Cholesky::solve");
-  const std::size_t n = b.rows(), m = b.cols(), panels = ThreadPool::chunk_count(n, kPanelColumns);
-  const double* l = factor_.data();
-  Matrix<double> part(kPanelColumns, m);
-  const auto solve_block = [&](Trans trans, std::size_t begin, std::size_t width) {
-    double* rows = b.data() + begin * m;
-    multiply_blocks<double>(&pool, width, m, width, 1, {inverses_.row(begin).data(), kPanelColumns, trans},
-                            {rows, m, Trans::no}, 0, part.data(), m);
+  Matrix<T> part(kPanelColumns, b.cols());
+  solve_part(pool, Trans::no, 0, b.rows(), b, part.view());
+  solve_part(pool, Trans::yes, 0, b.rows(), b, part.view());
+}
+
+template <class T>
+void Cholesky<T>::solve_part(ThreadPool& pool, Trans trans, std::size_t begin, std::size_t end, MatrixView<T> b,
+                             MatrixView<T> part) const {
+  const std::size_t n = b.rows(), m = b.cols(), width = end - begin;
+  if (width <= kPanelColumns) {
+    T* rows = b.data() + begin * m;
+    multiply_blocks<T>(&pool, width, m, width, 1, {inverses_.row(begin).data(), kPanelColumns, trans},
+                       {rows, m, Trans::no}, 0, part.data(), m);
     std::copy_n(part.data(), width * m, rows);
-  };
-  for (std::size_t begin = 0; begin < n; begin += kPanelColumns) {  // L·Y = B
-    const std::size_t width = std::min(kPanelColumns, n - begin);
-    if (begin > 0)
-      multiply_blocks<double>(&pool, width, m, begin, -1, {l + begin * n, n, Trans::no}, {b.data(), m, Trans::no}, 1,
-                              b.data() + begin * m, m);
-    solve_block(Trans::no, begin, width);
+    return;
   }
-  for (std::size_t panel = panels; panel-- > 0;) {  // Lᵀ·X = Y
-    const std::size_t begin = panel * kPanelColumns, width = std::min(kPanelColumns, n - begin), rest = begin + width;
-    if (rest < n)
-      multiply_blocks<double>(&pool, width, m, n - rest, -1, {l + rest * n + begin, n, Trans::yes},
-                              {b.data() + rest * m, m, Trans::no}, 1, b.data() + begin * m, m);
-    solve_block(Trans::yes, begin, width);
+  const std::size_t middle = middle_of(begin, end);
+  const T* below = factor_.data() + middle * n + begin;
+  T *upper = b.data() + begin * m, *lower = b.data() + middle * m;
+  if (trans == Trans::no) {
+    solve_part(pool, trans, begin, middle, b, part);
+    multiply_blocks<T>(&pool, end - middle, m, middle - begin, -1, {below, n, Trans::no}, {upper, m, Trans::no}, 1,
+                       lower, m);
+    solve_part(pool, trans, middle, end, b, part);
+  } else {
+    solve_part(pool, trans, middle, end, b, part);
+    multiply_blocks<T>(&pool, middle - begin, m, end - middle, -1, {below, n, Trans::yes}, {lower, m, Trans::no}, 1,
+                       upper, m);
+    solve_part(pool, trans, begin, middle, b, part);
   }
 }
 
-Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a) {
-  check(a.rows() == a.cols(), "inverse_of_positive");
-  const std::size_t n = a.rows(), panels = ThreadPool::chunk_count(n, kPanelColumns);
-  Matrix<float> inverses;
-  if (const std::size_t pivot = factorise(pool, a.view(), inverses); pivot != 0)
-    throw Error(ErrorCode::failure,
-                fmt::format("a matrix is not positive definite (pivot {}); use a larger shrinkage", pivot));
-  const float* l = a.data();
-  Matrix<float> z(n, n, 0.0f);  // L⁻¹, a panel of columns at a time; the first are the longest
-  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {
-    const std::size_t left = p * kPanelColumns, columns = std::min(kPanelColumns, n - left);
-    Matrix<float> part(kPanelColumns, columns);
-    for (std::size_t i = 0; i < columns; ++i) std::copy_n(inverses.row(left + i).data(), i + 1, &z(left + i, left));
-    for (std::size_t begin = left + columns; begin < n; begin += kPanelColumns) {
-      const std::size_t width = std::min(kPanelColumns, n - begin);
-      gemm(Trans::no, Trans::no, width, columns, begin - left, 1, l + begin * n + left, n, z.data() + left * n + left,
-           n, 0, part.data(), columns);
-      gemm(Trans::no, Trans::no, width, columns, width, -1, inverses.row(begin).data(), kPanelColumns, part.data(),
-           columns, 0, &z(begin, left), n);
-    }
-  });
-  pool.parallel_for(panels, 1, [&](std::size_t p, std::size_t, std::size_t) {  // L⁻ᵀ·L⁻¹
-    const std::size_t begin = p * kPanelColumns, width = std::min(kPanelColumns, n - begin);
-    gemm(Trans::yes, Trans::no, width, begin + width, n - begin, 1, z.data() + begin * n + begin, n,
-         z.data() + begin * n, n, 0, a.data() + begin * n, n);
-  });
-  mirror_lower(pool, a.view());
-  if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))
-    throw Error(ErrorCode::failure, "a matrix to be inverted is not finite");
-  return a;
-}
+template class Cholesky<float>;
+template class Cholesky<double>;
 
 }  // namespace parsnets

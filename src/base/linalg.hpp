@@ -46,19 +46,24 @@ Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);
 /// sum += factor·XᵀX of an n x d matrix: d x d, symmetric before and after, with the precision of add_gram_lower().
 void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double factor, MatrixView<double> sum);
 
-/// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal, in double.
+/// Cholesky factor of a symmetric positive definite n x n matrix plus `ridge` on its diagonal; T = float and double.
+template <class T>
 class Cholesky {
  public:
   /// Reads the lower triangle. Throws Error(failure) when the matrix is not positive definite (or not finite).
-  Cholesky(ThreadPool& pool, Matrix<double> a, double ridge);
+  Cholesky(ThreadPool& pool, Matrix<T> a, double ridge);
   /// The same in the calling thread.
-  Cholesky(Matrix<double> a, double ridge);
+  Cholesky(Matrix<T> a, double ridge);
   /// Solves (A + ridge·I)·X = B in place of B, n x m.
-  void solve(ThreadPool& pool, MatrixView<double> b) const;
+  void solve(ThreadPool& pool, MatrixView<T> b) const;
 
  private:
-  Matrix<double> factor_;    ///< its lower triangle
-  Matrix<double> inverses_;  ///< of its blocks on the diagonal, one below the other
+  /// Rows `begin` to `end` of B become those of L⁻¹B, or of L⁻ᵀB, less what the rows solved before account for.
+  void solve_part(ThreadPool& pool, Trans trans, std::size_t begin, std::size_t end, MatrixView<T> b,
+                  MatrixView<T> part) const;
+
+  Matrix<T> factor_;    ///< its lower triangle
+  Matrix<T> inverses_;  ///< of its blocks on the diagonal, one below the other
 };
 
 /// The lower triangle of the n x n matrix at `a` becomes L with A = LLᵀ, and `inverse` becomes L⁻¹ with zeros above its
@@ -66,10 +71,6 @@ class Cholesky {
 /// (from 1) that is not positive or not finite. What is above the diagonal of A is not defined afterwards.
 template <class T>
 std::size_t factorise_block(std::size_t n, T* a, std::size_t stride, T* inverse, std::size_t width);
-
-/// The inverse of a symmetric positive definite n x n matrix in float32, symmetric to the bit, by n³ flops. Reads the
-/// lower triangle. Throws Error(failure) when the matrix is not positive definite at that precision.
-Matrix<float> inverse_of_positive(ThreadPool& pool, Matrix<float> a);
 
 /// Copies the lower triangle of a square matrix to the upper one.
 template <class T>

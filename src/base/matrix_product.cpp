@@ -286,10 +286,13 @@ void visit_tiles(ThreadPool* pool, const Block<T>& p, std::size_t most_inner, st
                  const Visit& visit) {
   const MatrixKernels& k = p.kernels;
   const std::size_t lanes = k.bytes / sizeof(T), height = k.rows;
-  const std::size_t chunk = std::max(height, kRowsPerChunk / height * height);
   const auto blocks_of = [](std::size_t count, std::size_t most) { return (count + most - 1) / most; };
   const std::size_t inner_blocks = blocks_of(p.inner, most_inner), column_blocks = blocks_of(p.columns, most_columns),
-                    chunks = blocks_of(p.rows, chunk);
+                    threads = pool != nullptr ? pool->size() : 1,
+                    // several chunks for each thread, as many for one as for another
+      least = threads == 1 ? 1 : std::min(4 * threads, blocks_of(p.rows, kFewRows)),
+                    shares = blocks_of(std::max(blocks_of(p.rows, kRowsPerChunk), least), threads) * threads,
+                    chunk = blocks_of(blocks_of(p.rows, shares), height) * height, chunks = blocks_of(p.rows, chunk);
   Matrix<T> packed(blocks_of(p.inner, inner_blocks), blocks_of(p.columns, column_blocks) + k.vectors * lanes);
   for (std::size_t left = 0, part = 0; part < column_blocks; ++part) {
     const std::size_t columns = p.columns * (part + 1) / column_blocks - left, vectors = blocks_of(columns, lanes),
@@ -317,7 +320,8 @@ void visit_tiles(ThreadPool* pool, const Block<T>& p, std::size_t most_inner, st
           const bool in_place = !packs && begin + width <= columns;
           const T* b = in_place ? p.b.data + first * p.b.stride + left + begin : packed.data() + begin * depth;
           if (p.part == Part::lower && bottom <= left + begin) break;
-          Soon<T> soon{packed.data() + (n + 1 < panels ? begin + width : 0) * depth, width * height / chunk};
+          Soon<T> soon{in_place ? b : packed.data() + (n + 1 < panels ? begin + width : 0) * depth,
+                       in_place ? 0 : width * height / chunk};
           for (std::size_t r = top; r < bottom; r += height, soon.data += soon.pace * depth)
             if (p.part == Part::all || r + height > left + begin)
               visit(Visited<T>{r, left + begin, std::min(height, bottom - r), end - begin, first, depth,

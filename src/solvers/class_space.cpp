@@ -12,19 +12,31 @@ namespace parsnets {
 
 namespace {
 
-/// The lower triangle of to = scale·to + factor·Σ_c w_c·r_c r_cᵀ over the rows r_c.
-void add_products(ThreadPool& pool, double factor, const Matrix<double>& rows, const std::vector<double>& weights,
-                  double scale, Matrix<double>& to) {
-  Matrix<double> weighted = Matrix<double>::copy_of(rows.view());
+/// A d x d matrix of value(i, j) for j <= i; what is above the diagonal is not defined.
+template <class T, class Value>
+Matrix<T> lower_triangle(ThreadPool& pool, std::size_t d, const Value& value) {
+  Matrix<T> a(d, d);
+  pool.parallel_for(d, 64, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j <= i; ++j) a(i, j) = static_cast<T>(value(i, j));
+  });
+  return a;
+}
+
+/// The lower triangle of to += factor·Σ_c w_c·r_c r_cᵀ over the rows r_c.
+template <class T>
+void add_products(ThreadPool& pool, T factor, const Matrix<T>& rows, const std::vector<double>& weights,
+                  Matrix<T>& to) {
+  Matrix<T> weighted = Matrix<T>::copy_of(rows.view());
   for (std::size_t c = 0; c < rows.rows(); ++c)
-    for (double& v : weighted.row(c)) v *= weights[c];
-  multiply_lower(pool, rows.view(), weighted.view(), to.view(), factor, scale);
+    for (T& v : weighted.row(c)) v = static_cast<T>(v * weights[c]);
+  multiply_lower(pool, rows.view(), weighted.view(), to.view(), factor, 1);
 }
 
 }  // namespace
 
 ClassSpace::ClassSpace(const Statistics& s, ThreadPool& pool, std::span<const float> factor)
-    : mean_(s.dimensions(), 0.0), total_(s.weight()), within_(s.products()) {
+    : mean_(s.dimensions(), 0.0), total_(s.weight()) {
   const std::size_t d = s.dimensions();
   for (std::size_t c = 0; c < s.class_names().size(); ++c)
     if (s.class_weights()[c] > 0) {
@@ -42,7 +54,12 @@ ClassSpace::ClassSpace(const Statistics& s, ThreadPool& pool, std::span<const fl
       centred_(p, j) = sum[j] / weights_[p];
     }
   }
-  add_products(pool, -1 / total_, centred_, weights_, 1 / total_, within_);
+  within_ = lower_triangle<double>(pool, d, [&](std::size_t i, std::size_t j) {
+    double sum = 0;
+    for (const auto& products : s.group_products()) sum += products(i, j);
+    return sum * (1 / total_);
+  });
+  add_products(pool, -1 / total_, centred_, weights_, within_);
   for (std::size_t p = 0; p < centred_.rows(); ++p)
     for (std::size_t j = 0; j < d; ++j) centred_(p, j) -= mean_[j];
   if (factor.empty()) return;
@@ -63,7 +80,8 @@ double ClassSpace::ridge(double rho) const {
 ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
   constexpr double kNegligible = 1e-9;
   const std::size_t count = classes_.size();
-  const Cholesky factor(pool, Matrix<double>::copy_of(within_.view()), ridge(rho));
+  const auto within = [&](std::size_t i, std::size_t j) { return within_(i, j); };
+  const Cholesky<double> factor(pool, lower_triangle<double>(pool, within_.rows(), within), ridge(rho));
   Matrix<double> solved = transposed(centred_);  // C⁻¹Mᵀ
   factor.solve(pool, solved.view());
   Matrix<double> gram = product(pool, Trans::no, centred_, Trans::no, solved);
@@ -88,20 +106,21 @@ ClassMap ClassSpace::solve(double rho, ThreadPool& pool) const {
   return map;
 }
 
+Matrix<float> ClassSpace::around_mean(double within, ThreadPool& pool) const {
+  Matrix<float> sum =
+      lower_triangle<float>(pool, within_.rows(), [&](std::size_t i, std::size_t j) { return within * within_(i, j); });
+  add_products(pool, 1.0f, to_float(centred_.view()), weights_, sum);
+  return sum;
+}
+
 Matrix<float> ClassSpace::products(ThreadPool& pool) const {
-  Matrix<double> sum = Matrix<double>::copy_of(within_.view());
-  add_products(pool, 1, centred_, weights_, total_, sum);
-  Matrix<float> whole = to_float(sum.view());
+  Matrix<float> whole = around_mean(total_, pool);
   mirror_lower(pool, whole.view());
   return whole;
 }
 
-Matrix<float> ClassSpace::preconditioner(double rho, ThreadPool& pool) const {
-  Matrix<double> system = Matrix<double>::copy_of(within_.view());
-  add_products(pool, 1, centred_, weights_, 2 * total_, system);
-  const double diagonal = total_ * ridge(rho);
-  for (std::size_t j = 0; j < system.rows(); ++j) system(j, j) += diagonal;
-  return inverse_of_positive(pool, to_float(system.view()));
+Cholesky<float> ClassSpace::preconditioner(double rho, ThreadPool& pool) const {
+  return {pool, around_mean(2 * total_, pool), total_ * ridge(rho)};
 }
 
 }  // namespace parsnets

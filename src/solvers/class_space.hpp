@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/linalg.hpp"
 #include "features/statistics.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/threads.hpp"
@@ -30,8 +31,8 @@ class ClassSpace {
   ClassMap solve(double rho, ThreadPool& pool) const;
   /// XᵀX, X the samples minus μ: d x d.
   Matrix<float> products(ThreadPool& pool) const;
-  /// (XᵀX + N·C)⁻¹, X the samples minus μ: the preconditioner of descent in whitened coordinates.
-  Matrix<float> preconditioner(double rho, ThreadPool& pool) const;
+  /// Solves for XᵀX + N·C, X the samples minus μ: the preconditioner of descent in whitened coordinates.
+  Cholesky<float> preconditioner(double rho, ThreadPool& pool) const;
 
   const std::vector<std::int32_t>& classes() const { return classes_; }  ///< P, those that have samples
   const std::vector<double>& weights() const { return weights_; }        ///< P, n_c
@@ -39,6 +40,8 @@ class ClassSpace {
 
  private:
   double ridge(double rho) const;  ///< ρ·tr S_w/d
+  /// The lower triangle of within·S_w + Σ n_c·(m_c − μ)(m_c − μ)ᵀ.
+  Matrix<float> around_mean(double within, ThreadPool& pool) const;
 
   std::vector<std::int32_t> classes_;
   std::vector<double> weights_, mean_;

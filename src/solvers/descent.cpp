@@ -71,7 +71,7 @@ class Networks {
  public:
   Networks(Model& model, const DescentSamples& samples, const SampleBlocks& blocks, const DescentOptions& options,
            Processes& group, ThreadPool& pool)
-      : model_(model), options_(options), pool_(pool), preconditioner_(samples.preconditioner) {
+      : model_(model), options_(options), pool_(pool), preconditioner_(*samples.preconditioner) {
     const std::size_t m = model.networks.cols();
     if (is_one_linear_map(model)) {
       shared_.now = {model.networks.data() + m, model.dimensions, m};
@@ -116,11 +116,9 @@ class Networks {
 
   /// Directions of steepest preconditioned descent for the gradients added; `natural` scales them to a length of 1.
   void aim(double natural) {
-    Matrix<float> decayed = Matrix<float>::copy_of(shared_.moments.view());
-    if (options_.decay > 0)
-      for (std::size_t i = 0; i < decayed.size(); ++i)
-        decayed.data()[i] += static_cast<float>(options_.decay) * shared_.now.data()[i];
-    shared_.direction = product(pool_, Trans::no, preconditioner_, Trans::no, decayed);
+    shared_.direction = Matrix<float>::copy_of(shared_.moments.view());
+    if (options_.decay > 0) add_scaled(shared_.direction.values(), options_.decay, shared_.now.values());
+    preconditioner_.solve(pool_, shared_.direction.view());
     if (gated_step_)
       gated_.direction =
           gated_step_->direction(gated_.moments.view(), options_.gate_weight, options_.decay, gated_.now, pool_);
@@ -176,7 +174,7 @@ class Networks {
   Model& model_;
   const DescentOptions& options_;
   ThreadPool& pool_;
-  MatrixView<const float> preconditioner_;
+  const Cholesky<float>& preconditioner_;
   MovingWeights shared_, gated_;
   std::optional<GatedDirection> gated_step_;
   double decay_slope_ = 0;

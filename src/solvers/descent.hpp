@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "base/linalg.hpp"
 #include "base/processes.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/model.hpp"
@@ -55,10 +56,10 @@ struct DescentOptions {
 struct DescentSamples {
   SampleBlocks blocks;  ///< with z and active networks where the model has gated ones
   bool kept = true;     ///< there is one block, which stays in memory; false: blocks are made anew at every visit
-  std::span<const std::int32_t> labels;    ///< n, rows of `semantics`
-  MatrixView<const float> semantics;       ///< C x m prepared class semantics (squared), class vectors p (softmax)
-  MatrixView<const float> preconditioner;  ///< d x d, of the shared network (preconditioner.hpp)
-  Processes* group = nullptr;              ///< the processes that have the other samples; null: there are none
+  std::span<const std::int32_t> labels;   ///< n, rows of `semantics`
+  MatrixView<const float> semantics;      ///< C x m prepared class semantics (squared), class vectors p (softmax)
+  const Cholesky<float>* preconditioner;  ///< of the shared network (preconditioner.hpp)
+  Processes* group = nullptr;             ///< the processes that have the other samples; null: there are none
 };
 
 /// Samples that are in memory as one block. Refers to what it is given.

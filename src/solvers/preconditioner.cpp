@@ -12,7 +12,7 @@ namespace {
 
 /// (A + ridge·I)⁻¹ of a symmetric positive semi-definite matrix.
 Matrix<float> ridge_inverse(MatrixView<const float> a, double ridge, ThreadPool& pool) {
-  const Cholesky factor(pool, to_double(a), ridge);
+  const Cholesky<double> factor(pool, to_double(a), ridge);
   Matrix<double> identity(a.rows(), a.rows(), 0.0);
   for (std::size_t i = 0; i < a.rows(); ++i) identity(i, i) = 1;
   factor.solve(pool, identity.view());
@@ -35,10 +35,11 @@ std::vector<std::vector<std::size_t>> members_of(const SampleBlock& block, std::
 
 }  // namespace
 
-Matrix<float> ridge_preconditioner(MatrixView<const float> products, double lambda, ThreadPool& pool) {
+Cholesky<float> ridge_preconditioner(MatrixView<const float> products, double lambda, ThreadPool& pool) {
   double trace = 0;
   for (std::size_t i = 0; i < products.rows(); ++i) trace += products(i, i);
-  return ridge_inverse(products, lambda * std::max(trace, 1e-12) / static_cast<double>(products.rows()), pool);
+  const double ridge = lambda * std::max(trace, 1e-12) / static_cast<double>(products.rows());
+  return {pool, Matrix<float>::copy_of(products), ridge};
 }
 
 GatedDirection::GatedDirection(const SampleBlocks& blocks, std::size_t networks, double lambda, Processes& group,

@@ -1,10 +1,11 @@
 #pragma once
-// Ridge as a preconditioner of descent: D = (XᵀX + λI)⁻¹(XᵀG + ρW), by an explicit inverse. It is in single precision:
+// Ridge as a preconditioner of descent: D = (XᵀX + λI)⁻¹(XᵀG + ρW), by a Cholesky factor. It is in single precision:
 // any positive definite matrix gives a descent direction, so its rounding is harmless.
 
 #include <cstdint>
 #include <vector>
 
+#include "base/linalg.hpp"
 #include "base/processes.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/threads.hpp"
@@ -12,8 +13,8 @@
 
 namespace parsnets {
 
-/// (XᵀX + λI)⁻¹ from XᵀX (d x d); `lambda` > 0 is in units of its mean eigenvalue.
-Matrix<float> ridge_preconditioner(MatrixView<const float> products, double lambda, ThreadPool& pool);
+/// Solves for XᵀX + λI from XᵀX (d x d); `lambda` > 0 is in units of its mean eigenvalue.
+Cholesky<float> ridge_preconditioner(MatrixView<const float> products, double lambda, ThreadPool& pool);
 
 // Preconditioned directions of the gated networks: D_i = (weight/k)·(Z_iᵀZ_i + λI)⁻¹(Z_iᵀG_i + ρΘ_i) over the samples
 // for which network i is open, Z = [c, z] with c the root mean square of z's columns, so that a bias counts like any

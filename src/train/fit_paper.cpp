@@ -133,13 +133,13 @@ void PaperFitter::fit_ridge(const TrainOptions& options, const GateRequest& gate
   descent.mmg = o.mmg;
   // The ridge weight in units of the scaled loss.
   descent.decay = o.lambda * in.scale / (mean_eigenvalue(wanted.view()) * q);
-  const Matrix<float> preconditioner = ridge_preconditioner(
+  const Cholesky<float> preconditioner = ridge_preconditioner(
       stages_.class_space(o.feature_scaling).products(stages_.pool).view(), o.lambda, stages_.pool);
   const DescentSamples samples{stages_.blocks(o.feature_scaling, &gates, !o.networks_see_encoding),
                                true,
                                stages_.labels,
                                targets.vectors.view(),
-                               preconditioner.view(),
+                               &preconditioner,
                                nullptr};
   model.record.joint = descend(model, samples, descent, stages_.pool, stages_.progress);
 }

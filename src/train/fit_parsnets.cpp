@@ -87,7 +87,7 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
       descent.start = load_refinement(checkpoint, fingerprint, model);
     const DescentSamples samples{
         stages.blocks(scaling, o.networks > 0 ? &gates : nullptr), stages.place.kept, stages.labels, {},
-        stages.class_preconditioner(scaling, o.shrinkage).view(),  stages.place.group};
+        &stages.class_preconditioner(scaling, o.shrinkage),        stages.place.group};
     model.record.refinement = descend(model, samples, descent, stages.pool, stages.progress, watch);
   } else if (observer) {
     observer(0, model, {means});

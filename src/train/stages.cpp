@@ -115,7 +115,7 @@ const ClassMap& Stages::class_map(FeatureScaling scaling, double shrinkage) {
   return class_map_.get({scaling, shrinkage}, [&] { return class_space(scaling).solve(shrinkage, pool); });
 }
 
-const Matrix<float>& Stages::class_preconditioner(FeatureScaling scaling, double shrinkage) {
+const Cholesky<float>& Stages::class_preconditioner(FeatureScaling scaling, double shrinkage) {
   return preconditioner_.get({scaling, shrinkage},
                              [&] { return class_space(scaling).preconditioner(shrinkage, pool); });
 }

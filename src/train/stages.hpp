@@ -80,7 +80,7 @@ class Stages {
   const ClassSpace& class_space(FeatureScaling scaling);
   const ClassMap& class_map(FeatureScaling scaling, double shrinkage);
   /// Of refinement in class space.
-  const Matrix<float>& class_preconditioner(FeatureScaling scaling, double shrinkage);
+  const Cholesky<float>& class_preconditioner(FeatureScaling scaling, double shrinkage);
   const Encoding& encoding(const EncoderRequest& request);
   Gating& gating(const GateRequest& request);
 
@@ -123,7 +123,7 @@ class Stages {
   Stage<FeatureScaling, Inputs> inputs_;
   Stage<FeatureScaling, ClassSpace> class_space_;
   Stage<MapRequest, ClassMap> class_map_;
-  Stage<MapRequest, Matrix<float>> preconditioner_;
+  Stage<MapRequest, Cholesky<float>> preconditioner_;
   Stage<EncoderRequest, Encoding> encoding_;
   Stage<GateRequest, Gating> gating_;
 };

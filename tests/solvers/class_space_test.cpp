@@ -65,8 +65,10 @@ TEST(ClassSpace, ThePreconditionerIsThatOfRidgeInWhitenedCoordinates) {
   const SmallProblem problem(150, 8, 5, 3);
   const ClassSpace space(problem.sums(pool), pool);
   const Slow slow(problem, space.classes(), 2.0);
-  const Eigen::MatrixXd wanted = inverse_of(slow.x.transpose() * slow.x + 150.0 * slow.c),
-                        inverse = dense(space.preconditioner(2.0, pool));
+  Matrix<float> solved(8, 8, 0.0f);
+  for (std::size_t j = 0; j < 8; ++j) solved(j, j) = 1;
+  space.preconditioner(2.0, pool).solve(pool, solved.view());
+  const Eigen::MatrixXd wanted = inverse_of(slow.x.transpose() * slow.x + 150.0 * slow.c), inverse = dense(solved);
   EXPECT_LT((inverse - wanted).norm(), 1e-4 * wanted.norm());
   const Eigen::MatrixXd products = slow.x.transpose() * slow.x;
   EXPECT_LT((dense(space.products(pool)) - products).norm(), 1e-5 * products.norm());

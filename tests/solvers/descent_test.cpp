@@ -25,7 +25,8 @@ using Descent = test::PoolTest;
 /// A small problem with d features, K gated networks on the first h of them, and C classes.
 struct DescentProblem {
   static constexpr std::size_t n = 120, d = 14, h = 6, m = 5, classes = 6, networks = 4, k = 2;
-  Matrix<float> x{n, d}, z{n, h}, semantics{classes, m}, preconditioner;
+  Matrix<float> x{n, d}, z{n, h}, semantics{classes, m};
+  std::optional<Cholesky<float>> preconditioner;
   Matrix<std::uint16_t> open{n, k};
   std::vector<std::int32_t> labels;
   Model model;
@@ -47,7 +48,7 @@ struct DescentProblem {
       open(l, 1) = 3;
     }
     ThreadPool pool(1);
-    preconditioner = ridge_preconditioner(gram_of_columns(pool, x.view()).view(), 1, pool);
+    preconditioner.emplace(ridge_preconditioner(gram_of_columns(pool, x.view()).view(), 1, pool));
     model.dimensions = d;
     model.semantic_centre.assign(m, 0.1f);
     model.bias.assign(m, 0.05f);
@@ -67,7 +68,7 @@ struct DescentProblem {
   }
 
   DescentSamples samples() const {
-    return {one_block(x.view(), z.view(), open.view(), labels), true, labels, semantics.view(), preconditioner.view()};
+    return {one_block(x.view(), z.view(), open.view(), labels), true, labels, semantics.view(), &*preconditioner};
   }
 };
 

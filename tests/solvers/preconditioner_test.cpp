@@ -9,7 +9,7 @@
 
 namespace parsnets {
 
-TEST(Preconditioner, IsTheInverseOfTheRidgeSystem) {
+TEST(Preconditioner, SolvesTheRidgeSystem) {
   const std::size_t d = 12;
   ThreadPool pool(2);
   for (const std::size_t rows : {40u, 7u}) {  // of full rank, and not
@@ -17,7 +17,9 @@ TEST(Preconditioner, IsTheInverseOfTheRidgeSystem) {
     double trace = 0;
     for (std::size_t i = 0; i < d; ++i) trace += products(i, i);
     const double lambda = 0.7, ridge = lambda * trace / d;
-    const Matrix<float> inverse = ridge_preconditioner(products.view(), lambda, pool);
+    Matrix<float> inverse(d, d, 0.0f);
+    for (std::size_t i = 0; i < d; ++i) inverse(i, i) = 1;
+    ridge_preconditioner(products.view(), lambda, pool).solve(pool, inverse.view());
     for (std::size_t a = 0; a < d; ++a)
       for (std::size_t b = 0; b < d; ++b) {
         double entry = ridge * inverse(a, b);

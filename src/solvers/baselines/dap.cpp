@@ -157,7 +157,7 @@ class Problem {
   ClassMoments moments_;
   bool primal_;
   Matrix<float> kernel_;  // ZZᵀ, d > n only
-  std::optional<Cholesky> bound_;
+  std::optional<Cholesky<double>> bound_;
 };
 
 std::vector<double> column_products(const Columns& x, const Columns& y) {
