@@ -28,7 +28,7 @@ constexpr std::size_t kFewestClasses = 4, kFewestTraining = 100;
 constexpr std::size_t kSampleFolds = 20;             ///< every kept class leaves out one sample of so many
 constexpr std::size_t kMostOfClass = 500;            ///< samples of a class that are judged; more would not tell more
 constexpr std::size_t kJudgedRows = 1024;            ///< at a time
-constexpr double kMatrices = 32, kMostBeside = 5e8;  ///< bytes of a fit's d x d matrices per value; of a second fit
+constexpr double kMatrices = 80, kMostBeside = 5e8;  ///< bytes of a fit's d x d matrices per value; of a second fit
 
 /// One fit: which classes are left out of it, and which samples.
 struct OpenFold {
