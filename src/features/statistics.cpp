@@ -150,6 +150,27 @@ void Statistics::keep(std::size_t label, KeptRow row, double sign) {
   if (kept.size() > p_.options.kept_rows) kept.pop_back();
 }
 
+void Statistics::move_origin(std::span<const double> by, ThreadPool& pool) {
+  for (std::size_t g = 0; g < p_.products.size(); ++g) {
+    std::vector<double> sum(by.size(), 0.0);
+    double weight = 0;
+    for (std::size_t c = 0; c < p_.class_names.size(); ++c) {
+      if (group_of(p_.class_names[c], p_.options.groups) != g) continue;
+      const auto own = p_.class_sums.row(c);
+      for (std::size_t j = 0; j < by.size(); ++j) {
+        sum[j] += own[j];
+        own[j] -= p_.class_weights[c] * by[j];
+      }
+      weight += p_.class_weights[c];
+    }
+    pool.parallel_for(by.size(), 64, [&](std::size_t first, std::size_t last, std::size_t) {
+      for (std::size_t i = first; i < last; ++i)
+        for (std::size_t j = 0; j <= i; ++j) p_.products[g](i, j) -= sum[i] * by[j] + by[i] * (sum[j] - weight * by[j]);
+    });
+    mirror_lower(pool, p_.products[g].view());
+  }
+}
+
 void Statistics::sum_over(Processes& processes) {
   if (p_.options.kept_rows > 0)
     throw Error(ErrorCode::usage, "statistics: expected no kept rows to sum over processes; merge them instead");

@@ -76,6 +76,8 @@ class Statistics {
   /// Adds the sums of `other`; classes are matched by name, new ones are appended. Throws bad_input unless options,
   /// dimensions and, where both are known, what made the features agree.
   void merge(const Statistics& other);
+  /// The sums of x − by (d values) from now on, exact but for rounding.
+  void move_origin(std::span<const double> by, ThreadPool& pool);
   /// Replaces the sums by those over all processes, which have the same classes, dimensions and options: sends
   /// 8·(G·d² + C·d + C + 1) bytes. Throws usage where rows are kept. A collective call.
   void sum_over(Processes& processes);

@@ -72,10 +72,10 @@ class PaperFitter {
 
 class Fitter {
  public:
-  /// Refers to everything it is given. `rows` are samples of `data`, those of all processes.
+  /// Refers to everything it is given. `rows` are samples of `data`, those of all processes; `whole` as for Stages.
   Fitter(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
-         SamplePlace place = {})
-      : stages_(data, std::move(rows), pool, progress, place) {}
+         SamplePlace place = {}, Stages* whole = nullptr)
+      : stages_(data, std::move(rows), pool, progress, place, whole) {}
 
   /// A model whose class set holds all classes of the data set, `seen` set for those with rows; no calibration yet. Its
   /// record has the certificate and the statistics of the fit alone. `checkpoint` overrides the options' path; class

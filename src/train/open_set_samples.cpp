@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <future>
+#include <iterator>
 
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
@@ -11,6 +15,7 @@
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
 #include "train/fitter.hpp"
+#include "train/train_options.hpp"
 #include "train/validation.hpp"
 
 namespace parsnets {
@@ -20,9 +25,10 @@ namespace {
 using Indices = std::vector<std::int32_t>;
 
 constexpr std::size_t kFewestClasses = 4, kFewestTraining = 100;
-constexpr std::size_t kSampleFolds = 20;   ///< every kept class leaves out one sample of so many
-constexpr std::size_t kMostOfClass = 500;  ///< samples of a class that are judged; more would not tell more
-constexpr std::size_t kJudgedRows = 1024;  ///< at a time
+constexpr std::size_t kSampleFolds = 20;             ///< every kept class leaves out one sample of so many
+constexpr std::size_t kMostOfClass = 500;            ///< samples of a class that are judged; more would not tell more
+constexpr std::size_t kJudgedRows = 1024;            ///< at a time
+constexpr double kMatrices = 80, kMostBeside = 5e8;  ///< bytes of a fit's d x d matrices per value; of a second fit
 
 /// One fit: which classes are left out of it, and which samples.
 struct OpenFold {
@@ -67,9 +73,12 @@ std::vector<OpenFold> open_folds(const Dataset& data, const OpenSetOptions& opti
 /// A model that was fitted without a part of the classes, with the bank of the model that is calibrated.
 class FoldJudge {
  public:
-  FoldJudge(const Model& model, const TrainOptions& options, const Dataset& data, const OpenFold& fold,
+  FoldJudge(const Model& model, const TrainOptions& options, const OpenFold& fold, Stages* whole, const Dataset& data,
             ThreadPool& pool, ProgressObserver* progress)
-      : data_(data), pool_(pool), own_(fit_fold(model, options, data, fold, pool, progress)), predictor_(own_, pool) {
+      : data_(data),
+        pool_(pool),
+        own_(fit_fold(model, options, fold, whole, data, pool, progress)),
+        predictor_(own_, pool) {
     const std::vector<std::string>& bank = model.classes.names;
     for (std::size_t c = 0; c < own_.classes.names.size(); ++c)
       if (std::ranges::find(bank, own_.classes.names[c]) != bank.end()) bank_.push_back(static_cast<std::int32_t>(c));
@@ -121,9 +130,9 @@ class FoldJudge {
   }
 
  private:
-  static Model fit_fold(const Model& model, const TrainOptions& options, const Dataset& data, const OpenFold& fold,
-                        ThreadPool& pool, ProgressObserver* progress) {
-    Fitter fitter(data, fold.fit, pool, progress, place_samples(options, data, nullptr));
+  static Model fit_fold(const Model& model, const TrainOptions& options, const OpenFold& fold, Stages* whole,
+                        const Dataset& data, ThreadPool& pool, ProgressObserver* progress) {
+    Fitter fitter(data, fold.fit, pool, progress, place_samples(options, data, nullptr), whole);
     Model own = fitter.fit(options);
     own.gamma = model.gamma;
     own.temperature = model.temperature;
@@ -148,15 +157,57 @@ class FoldJudge {
   Indices bank_;  ///< classes that the calibrated model has
 };
 
-/// Lets a fit be cancelled without telling of its own stages.
-class SameStage : public ProgressObserver {
+/// Folds that are fitted one after the other, or by two halves of the threads at a time: a fit has parts that do not
+/// share out well.
+class FoldQueue {
  public:
-  SameStage(ProgressObserver* observer, ProgressEvent event) : observer_(observer), event_(event) {}
-  bool on_progress(const ProgressEvent&) override { return observer_ == nullptr || observer_->on_progress(event_); }
+  FoldQueue(std::size_t folds, ProgressObserver* progress) : folds_(folds), progress_(progress) {}
+
+  /// Calls take(fold, pool, observer) for every fold; the observer lets a fit be cancelled without telling of its own
+  /// stages. The thread that called this one alone calls the progress.
+  template <class Take>
+  void run(ThreadPool& pool, bool two, const Take& take) {
+    const auto work = [&](ThreadPool& own, ProgressObserver* progress) {
+      Team team(*this, progress);
+      try {
+        for (std::size_t f = next_++; f < folds_ && !stopped_; f = next_++) {
+          take(f, own, &team);
+          ++done_;
+        }
+      } catch (...) {
+        if (!stopped_.exchange(true)) failure_ = std::current_exception();  // the other's is that it was stopped
+      }
+    };
+    if (two && pool.size() > 1) {
+      ThreadPool first(pool.size() - pool.size() / 2), second(pool.size() / 2);
+      const auto other = std::async(std::launch::async, [&] { work(second, nullptr); });
+      work(first, progress_);
+      other.wait();
+    } else {
+      work(pool, progress_);
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
  private:
-  ProgressObserver* observer_;
-  ProgressEvent event_;
+  class Team : public ProgressObserver {
+   public:
+    Team(FoldQueue& queue, ProgressObserver* progress) : queue_(queue), progress_(progress) {}
+    bool on_progress(const ProgressEvent&) override {
+      report(progress_, {"calibrate", queue_.done_, queue_.folds_, "folds"});
+      return !queue_.stopped_;
+    }
+
+   private:
+    FoldQueue& queue_;
+    ProgressObserver* progress_;
+  };
+
+  const std::size_t folds_;
+  ProgressObserver* progress_;
+  std::atomic<std::size_t> next_ = 0, done_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::exception_ptr failure_;
 };
 
 /// Every second one from `first` on.
@@ -189,19 +240,29 @@ OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const O
   const std::vector<OpenFold> folds = open_folds(data, options, has_unseen);
   OpenSetSamples samples;
   samples.folds = folds.size();
-  for (std::size_t f = 0; f < folds.size(); ++f) {
-    report(progress, {"calibrate", f, folds.size(), "folds"});
+  // Without a limit of memory the folds' sums are those of all samples without the ones that a fold leaves out.
+  Stages whole(data, data.split.trainval, pool, progress, {.kept = false});
+  std::vector<OpenSetSamples> of_folds(folds.size());
+  const bool shares = fit.run.memory_limit == 0 && std::holds_alternative<ParsNetsOptions>(fit.method);
+  if (shares) whole.inputs(feature_scaling_of(fit.method));
+  const double n = static_cast<double>(data.split.trainval.size()), d = static_cast<double>(data.features.cols());
+  const bool two = shares && 4 * n * d + kMatrices * d * d < kMostBeside;
+  FoldQueue(folds.size(), progress).run(pool, two, [&](std::size_t f, ThreadPool& own, ProgressObserver* observer) {
     const OpenFold& fold = folds[f];
-    SameStage same(progress, {"calibrate", f, folds.size(), "folds"});
-    const FoldJudge judge(model, fit, data, fold, pool, &same);
+    report(observer, {});
+    const FoldJudge judge(model, fit, fold, shares ? &whole : nullptr, data, own, observer);
     for (std::size_t turn = 0; turn < (has_unseen ? 2 : 1); ++turn) {
       const auto number = static_cast<std::uint32_t>(f);
       const Indices seen = has_unseen ? every_second(fold.held_out, turn) : fold.held_out;
       for (const Indices& rows : {seen, fold.unknown_rows[0], fold.unknown_rows[1]})
-        judge.judge(rows, number, fold.unknown[turn], samples.judged);
-      if (has_unseen) judge.own_confidences(fold.unknown_rows[turn], false, samples.own);
+        judge.judge(rows, number, fold.unknown[turn], of_folds[f].judged);
+      if (has_unseen) judge.own_confidences(fold.unknown_rows[turn], false, of_folds[f].own);
     }
-    judge.own_confidences(fold.held_out, true, samples.own);
+    judge.own_confidences(fold.held_out, true, of_folds[f].own);
+  });
+  for (const OpenSetSamples& of_fold : of_folds) {
+    std::ranges::copy(of_fold.judged, std::back_inserter(samples.judged));
+    std::ranges::copy(of_fold.own, std::back_inserter(samples.own));
   }
   report(progress, {"calibrate", folds.size(), folds.size(), "folds"});
   if (!has_span)  // folds with fewer axes may have one, which says nothing of the model

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "data/sample_set.hpp"
@@ -50,7 +51,8 @@ std::vector<std::int32_t> own_rows(std::vector<std::int32_t> rows, const SampleP
 
 }  // namespace
 
-Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, ProgressObserver* o, SamplePlace where)
+Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, ProgressObserver* o, SamplePlace where,
+               Stages* whole)
     : data(d),
       place(where),
       all_rows(std::move(r)),
@@ -58,7 +60,8 @@ Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, Pro
       labels(labels_of(data, rows)),
       classes(distinct(labels_of(data, all_rows))),
       pool(p),
-      progress(o) {
+      progress(o),
+      whole_(whole) {
   if (classes.size() < 2)
     throw Error(BadInput{data.name, "split", "training samples of at least two classes",
                          fmt::format("{} samples of {} classes", all_rows.size(), classes.size()), "check the split"});
@@ -66,6 +69,12 @@ Stages::Stages(const Dataset& d, std::vector<std::int32_t> r, ThreadPool& p, Pro
     throw Error(BadInput{data.name, "split",
                          fmt::format("at least one training sample for each of {} processes", place.size()),
                          fmt::format("{} samples", all_rows.size()), "use fewer processes"});
+  if (whole_ == nullptr || !place.kept || place.size() > 1) return;
+  std::vector<std::int32_t> own = all_rows, all = whole_->all_rows;
+  std::ranges::sort(own);
+  std::ranges::sort(all);
+  std::ranges::set_difference(all, own, std::back_inserter(missing_));
+  if (missing_.size() > own.size() / 2) missing_.clear();  // to add the own ones costs little more
 }
 
 void Stages::require_all_samples(std::string_view option, std::string_view value) const {
@@ -83,9 +92,33 @@ Matrix<float> Stages::prepared(FeatureScaling scaling, std::span<const std::int3
   return preprocessed_rows(inputs(scaling).preprocess, data.features.view(), some_rows, pool);
 }
 
+Inputs Stages::without_missing(FeatureScaling scaling) {
+  const Inputs& all = whole_->inputs(scaling);
+  Inputs made{all.preprocess, {}, all.sums.copy()};
+  std::vector<std::int32_t> every(missing_.size());
+  std::iota(every.begin(), every.end(), 0);
+  const Matrix<float> left_out = preprocessed_rows(all.preprocess, data.features.view(), missing_, pool);
+  made.sums.remove(left_out.view(), labels_of(data, missing_), every, pool);
+  std::vector<double> moved(data.features.cols());
+  const Matrix<double>& sums = made.sums.class_sums();
+  for (std::size_t j = 0; j < moved.size(); ++j) {
+    double sum = 0;
+    for (const auto c : classes) sum += sums(static_cast<std::size_t>(c), j);
+    const float before = made.preprocess.mean[j];
+    made.preprocess.mean[j] = static_cast<float>(before + sum / made.sums.weight());
+    moved[j] = static_cast<double>(made.preprocess.mean[j]) - before;
+  }
+  made.sums.move_origin(moved, pool);
+  made.x = preprocessed_rows(made.preprocess, data.features.view(), rows, pool);
+  made.scale = mean_eigenvalue(made.sums);
+  return made;
+}
+
 const Inputs& Stages::inputs(FeatureScaling scaling) {
   return inputs_.get(scaling, [&] {
     report(progress, {"prepare features", 0, 0, ""});
+    // Where features are standardized, the factors differ, too.
+    if (!missing_.empty() && scaling != FeatureScaling::standardize) return without_missing(scaling);
     const std::size_t size = place.kept ? rows.size() : place.block_rows;
     const ChosenRows raw = [&](const auto& take) {
       visit_row_blocks(data, rows, size, [&](std::size_t, std::span<const std::int32_t> block) { take(block); });

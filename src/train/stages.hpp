@@ -62,9 +62,10 @@ double mean_eigenvalue(MatrixView<const float> x);
 /// another request.
 class Stages {
  public:
-  /// Refers to what it is given. Throws bad_input unless the rows are of at least two classes.
+  /// Refers to what it is given. `whole`: stages of rows that include these, of one process; where few rows are missing
+  /// here, sums are theirs without the missing ones. Throws bad_input unless the rows are of at least two classes.
   Stages(const Dataset& data, std::vector<std::int32_t> rows, ThreadPool& pool, ProgressObserver* progress,
-         SamplePlace place = {});
+         SamplePlace place = {}, Stages* whole = nullptr);
 
   const Dataset& data;
   const SamplePlace place;
@@ -119,6 +120,11 @@ class Stages {
   using MapRequest = std::pair<FeatureScaling, double>;  ///< and its shrinkage
 
   Matrix<float> prepared(FeatureScaling scaling, std::span<const std::int32_t> some_rows);
+  /// Preparation and sums, from those of the whole.
+  Inputs without_missing(FeatureScaling scaling);
+
+  Stages* const whole_;
+  std::vector<std::int32_t> missing_;  ///< rows of the whole that are not here, where they are few
 
   Stage<FeatureScaling, Inputs> inputs_;
   Stage<FeatureScaling, ClassSpace> class_space_;

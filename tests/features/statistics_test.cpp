@@ -134,6 +134,28 @@ TEST(Statistics, SamplesCanBeTakenOutAgain) {
   EXPECT_LT(largest_difference(all.products().values(), half.products().values()), 1e-12);
 }
 
+TEST(Statistics, CanBeMovedToAnotherOrigin) {
+  const Samples s(900, 70, 5);
+  ThreadPool pool(2);
+  Statistics moved({FeatureScaling::none, 2, 0}, names(5), 70), other = moved.copy();
+  moved.add(s.x.view(), s.labels, s.rows, pool);
+  std::vector<double> by(70);
+  Matrix<float> x = Matrix<float>::copy_of(s.x.view());
+  for (std::size_t j = 0; j < 70; ++j) {
+    by[j] = 0.01 * static_cast<double>(j);
+    for (std::size_t l = 0; l < 900; ++l) x(l, j) -= static_cast<float>(by[j]);
+  }
+  other.add(x.view(), s.labels, s.rows, pool);
+  moved.move_origin(by, pool);
+  EXPECT_LT(largest_difference(moved.class_sums().values(), other.class_sums().values()), 1e-4);
+  for (std::size_t g = 0; g < 2; ++g) {
+    const Matrix<double>& products = moved.group_products()[g];
+    EXPECT_LT(largest_difference(products.values(), other.group_products()[g].values()), 2e-3);
+    for (std::size_t i = 0; i < 70; ++i)
+      for (std::size_t j = 0; j < i; ++j) ASSERT_EQ(products(i, j), products(j, i));
+  }
+}
+
 TEST(Statistics, BadInputChangesNothing) {
   Samples s(10, 4, 2);
   ThreadPool pool(1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
@@ -149,6 +150,37 @@ TEST_F(CalibrateOpenSet, ChangesNothingElseAndHasTheSameBytesForAnyNumberOfThrea
   save_model(a, dir / "a");
   save_model(before, dir / "before");
   EXPECT_TRUE(test::same_file_bytes(dir / "a", dir / "before"));
+}
+
+/// Counts events and cancels one; all must come from the thread that made it.
+struct Cancels : ProgressObserver {
+  explicit Cancels(int event) : at(event) {}
+  bool on_progress(const ProgressEvent&) override {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    return ++events != at;
+  }
+  const int at;
+  int events = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+};
+
+TEST_F(CalibrateOpenSet, TwoFoldsAtATimeAreCancelledByTheCallersThread) {
+  ThreadPool two(2);
+  Model model = train(data, TrainOptions{}, two);
+  Cancels never(0);
+  calibrate_open_set(model, data, {.folds = 4}, two, &never);
+  model.rejection = {};
+  for (const int at : {1, 5, never.events / 3}) {
+    Cancels cancels(at);
+    try {
+      calibrate_open_set(model, data, {.folds = 4}, two, &cancels);
+      ADD_FAILURE() << "not cancelled at " << at;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::cancelled);
+    }
+    EXPECT_EQ(cancels.events, at);
+    EXPECT_TRUE(model.rejection.empty());
+  }
 }
 
 TEST_F(CalibrateOpenSet, TrainingDoesTheSame) {

@@ -59,6 +59,31 @@ TEST(Stages, SamplesInBlocksAndOverProcessesGiveTheModelOfSamplesInMemory) {
   }
 }
 
+TEST(Stages, SumsOfTheWholeWithoutTheMissingSamplesGiveTheSameModel) {
+  const Dataset data = generated_set();
+  std::vector<std::int32_t> most;  // one class is missing, and a twentieth of the others
+  for (const auto r : data.split.trainval)
+    if (data.labels[static_cast<std::size_t>(r)] != data.seen_classes()[2] && r % 20 != 0) most.push_back(r);
+  ASSERT_LT(most.size(), data.split.trainval.size());
+  ASSERT_GT(3 * most.size(), 2 * data.split.trainval.size());  // else the own samples are summed up
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    ThreadPool pool(1);
+    const TrainOptions options = resolve_options(c.options, data);
+    Stages whole(data, data.split.trainval, pool, nullptr, {.kept = false});
+    const Model alone = Fitter(data, most, pool, nullptr).fit(options),
+                shared = Fitter(data, most, pool, nullptr, {}, &whole).fit(options);
+    EXPECT_EQ(shared.classes.seen, alone.classes.seen);
+    EXPECT_LT(largest_difference(shared.networks, alone.networks), c.tolerance);
+    EXPECT_LT(largest_difference(shared.shared, alone.shared), c.tolerance);
+    EXPECT_LT(largest_difference(shared.class_vectors(), alone.class_vectors()), c.tolerance);
+    Matrix<float> mean(1, alone.dimensions), other(1, alone.dimensions);
+    std::ranges::copy(alone.feature_preprocess.mean, mean.data());
+    std::ranges::copy(shared.feature_preprocess.mean, other.data());
+    EXPECT_LT(largest_difference(mean, other), 1e-6);
+  }
+}
+
 TEST(Stages, StreamedFitsHaveTheSameBitsForOneAndTwoThreads) {
   const Dataset data = generated_set();
   const TrainOptions options = resolve_options(gated_options(), data);
