@@ -43,6 +43,20 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+namespace {
+
+double user_seconds_in(const rusage& used) {
+  return static_cast<double>(used.ru_utime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec);
+}
+
+}  // namespace
+
+double user_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return user_seconds_in(used);
+}
+
 Stages::Stages(std::string data, const Settings& settings) : data_(std::move(data)), quick_(settings.quick) {
   pools_.push_back(std::make_unique<ThreadPool>(1));
   if (parsnets::available_cores() > 1) pools_.push_back(std::make_unique<ThreadPool>(2));
@@ -152,8 +166,7 @@ Run run_program(const std::vector<std::string>& words, const std::filesystem::pa
     ::usleep(5000);
   }
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), peak,
-          static_cast<double>(used.ru_utime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec)};
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), peak, user_seconds_in(used)};
 }
 
 std::string first_line(const std::string& command) {

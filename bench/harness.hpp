@@ -50,8 +50,9 @@ double seconds_of(Work&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Seconds that all threads of this process have computed.
+/// Seconds that all threads of this process have computed, and those of them outside the kernel.
 double cpu_seconds();
+double user_seconds();
 
 /// How often a stage runs: after warming up, until there are `fewest` samples and `seconds` have passed, or `most`.
 struct Repeats {
@@ -115,8 +116,9 @@ json measure_training(const Settings& settings);
 json measure_unknown_processor(const Settings& settings);
 json measure_loading(const Settings& settings);
 json measure_svr(const Settings& settings);
-json measure_scikit_learn(const Settings& settings);
-json measure_pytorch(const Settings& settings);
+json measure_peers(const Settings& settings);
+json measure_growth(const Settings& settings);
+json measure_photographs(const Settings& settings);
 json measure_prediction(const Settings& settings);
 json measure_field(const Settings& settings);
 json measure_tsne(const Settings& settings);

@@ -28,7 +28,7 @@ using namespace parsnets;
 
 constexpr double kEpsilon = 0.1, kGap = 1e-3;
 constexpr double kBounds[] = {0.01, 0.1, 1};
-constexpr double kPeerSeconds = 30;      // after which no further output of a sample is begun
+constexpr double kPeerSeconds = 10;      // after which no further output of a sample is begun
 constexpr double kLongestSeconds = 100;  // after which an output is not tried with a smaller eps: a lower bound
 constexpr double kCriteria[] = {0.1, 0.01, 0.001, 0.0001};
 
@@ -224,7 +224,7 @@ json measure_svr(const Settings& settings) {
   for (const double c : kBounds) {
     MachinePeaks peaks;
     peaks.sample(pool);
-    const Ours plain = solve(p, c, false, settings.quick ? 1 : 3, pool), biased = solve(p, c, true, 1, pool);
+    const Ours plain = solve(p, c, false, settings.quick ? 1 : 2, pool), biased = solve(p, c, true, 1, pool);
     peaks.sample(pool);
     json entry{
         {"c", c}, {"ours", record_of(plain, peaks.gemm32(2))}, {"ours_with_bias", record_of(biased, peaks.gemm32(2))}};

@@ -1,5 +1,5 @@
 // `parsnets train` with default options, from the command to the model file: seconds, memory, the second thread, and
-// what it costs where OpenBLAS does not know the processor.
+// what it costs where OpenBLAS does not know the processor. Also the automatic search, and `parsnets calibrate`.
 
 #include <fmt/format.h>
 
@@ -15,21 +15,29 @@ namespace {
 
 using namespace parsnets;
 
-/// Runs `parsnets train` after these words, with these options; what it prints is in train.log.
-Run train_by_command(const DataSource& source, const Settings& settings, const Workspace& work,
-                     std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), {settings.program, "train", "--data", source.folder, "--out", work / "model.safetensors",
-                             "--quiet", "--json"});
-  words.insert(words.end(), more.begin(), more.end());
+/// Runs the tool after these words, on this data; what it prints is in train.log.
+Run run_command(const DataSource& source, const Settings& settings, const Workspace& work,
+                std::vector<std::string> words, const std::vector<std::string>& command) {
+  words.push_back(settings.program);
+  words.insert(words.end(), command.begin(), command.end());
+  words.insert(words.end(), {"--data", source.folder, "--quiet", "--json"});
   if (!source.load.features.empty()) words.insert(words.end(), {"--features", source.load.features});
   const Run run = run_program(words, work / "train.log");
   if (run.exit_code != 0)
-    throw Error(ErrorCode::failure, "parsnets train failed: " + read_text_file(work / "train.log"));
+    throw Error(ErrorCode::failure,
+                fmt::format("parsnets {} failed: {}", command[0], read_text_file(work / "train.log")));
   return run;
 }
 
-json train_on(const DataSource& source, const Settings& settings, const Workspace& work, int samples,
-              const std::vector<std::string>& more = {}) {
+/// `parsnets train` after these words, with these options.
+Run train_by_command(const DataSource& source, const Settings& settings, const Workspace& work,
+                     const std::vector<std::string>& words, const std::vector<std::string>& more) {
+  std::vector<std::string> command{"train", "--out", work / "model.safetensors"};
+  command.insert(command.end(), more.begin(), more.end());
+  return run_command(source, settings, work, words, command);
+}
+
+json train_on(const DataSource& source, const Settings& settings, const Workspace& work, int samples) {
   const Dataset data = load_dataset(source.folder, source.load);
   const double features = 4 * static_cast<double>(data.features.size());
   std::vector<int> threads{1};
@@ -40,9 +48,7 @@ json train_on(const DataSource& source, const Settings& settings, const Workspac
     for (std::size_t t = 0; t < threads.size(); ++t) {  // in turns, and so are the peaks
       ThreadPool pool(static_cast<unsigned>(threads[t]));
       peaks[t].sample(pool);
-      std::vector<std::string> options{"--threads", std::to_string(threads[t])};
-      options.insert(options.end(), more.begin(), more.end());
-      const Run run = train_by_command(source, settings, work, {}, options);
+      const Run run = train_by_command(source, settings, work, {}, {"--threads", std::to_string(threads[t])});
       seconds[t].push_back(run.seconds);
       training[t].push_back(json::parse(read_text_file(work / "train.log"))["seconds"].get<double>());
       memory[t].push_back(run.peak_rss);
@@ -55,7 +61,6 @@ json train_on(const DataSource& source, const Settings& settings, const Workspac
              {"seconds", middle},
              {"training_samples", training[t]},
              {"training_seconds", median(training[t])},
-             {"options", more},
              {"peak_rss", rss},
              {"peak_rss_samples", memory[t]},
              {"rss_above_features", rss - features},
@@ -72,6 +77,24 @@ json train_on(const DataSource& source, const Settings& settings, const Workspac
   return {{"data", sizes_of(source, data)}, {"features_bytes", features}, {"runs", runs}};
 }
 
+/// The automatic search, and calibration of rejection by refits, of a model of these data.
+json search_and_calibrate(const DataSource& source, const Settings& settings, const Workspace& work) {
+  std::vector<double> calibrate, search;
+  train_by_command(source, settings, work, {}, {});
+  for (int sample = 0; sample < (settings.quick ? 1 : 3); ++sample)
+    calibrate.push_back(
+        run_command(source, settings, work, {},
+                    {"calibrate", "--model", work / "model.safetensors", "--out", work / "calibrated.safetensors"})
+            .seconds);
+  if (!settings.quick) search.push_back(train_by_command(source, settings, work, {}, {"--search", "auto"}).seconds);
+  json commands{{"calibrate", calibrate}};
+  if (!search.empty()) commands["train --search auto"] = search;
+  for (const auto& [command, samples] : commands.items())
+    fmt::print("{:<12} {}: {:.2f} s\n", source.name, command, median(samples.get<std::vector<double>>()));
+  std::fflush(stdout);
+  return commands;
+}
+
 // What OpenBLAS takes for a processor that is not in its list.
 #if defined(__x86_64__)
 constexpr const char* kGeneric = "Prescott";
@@ -84,9 +107,8 @@ constexpr const char* kGeneric = "ARMV8";
 json measure_training(const Settings& settings) {
   const Workspace work;
   json sets = json::array({train_on(cub(settings), settings, work, settings.quick ? 1 : 5)});
-  if (!settings.quick)
-    sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3, {"--networks", "200", "--active", "30"}));
-  return {{"sets", sets}};
+  if (!settings.quick) sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3));
+  return {{"sets", sets}, {"commands", search_and_calibrate(cub(settings), settings, work)}};
 }
 
 json measure_unknown_processor(const Settings& settings) {

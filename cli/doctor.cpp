@@ -13,8 +13,6 @@ namespace parsnets::cli {
 
 namespace {
 
-constexpr double kFairShare = 50;  // percent of the peak, below which something is wrong
-
 std::string text_of(const std::vector<std::string>& engines) {
   if (engines.empty()) return "none (install libopencv-dnn-dev and libopencv-imgcodecs-dev and run `make photos`)";
   if (engines.size() == 1) return engines[0] + " decodes and runs networks; this build has no ONNX Runtime";
@@ -42,10 +40,9 @@ Command doctor_command() {
                                format_bytes(static_cast<double>(info.free))));
     ThreadPool pool;
     const ProductRates rates = measure_products(pool);
-    const double share = 100 * rates.one / rates.peak;
     json["products"] = {{"peak_gflops", rates.peak}, {"one_core_gflops", rates.one}, {"all_cores_gflops", rates.all}};
     line("products", fmt::format("{:.0f} GFLOP/s on one core, {:.0f} % of what its {} can do; {:.0f} on {}", rates.one,
-                                 share, info.simd, rates.all, info.cores));
+                                 100 * rates.share(), info.simd, rates.all, info.cores));
     line("LAPACK", info.blas);
     for (const auto& library : info.libraries) {
       json["libraries"][library.name] = library.version;
@@ -68,11 +65,7 @@ Command doctor_command() {
       problem(
           "this BLAS gives wrong results when several threads call it, so one thread is used; install "
           "libopenblas0-pthread");
-    if (share < kFairShare)
-      problem(
-          fmt::format("matrix products reach {:.0f} % of what the processor can do; this is a {} build: use Release, "
-                      "and close programs that use the same core",
-                      share, PARSNETS_BUILD_TYPE));
+    if (const std::string slow = problem_of(rates, PARSNETS_BUILD_TYPE); !slow.empty()) problem(slow);
     if (info.free > 0 && info.free < 500000000u)
       problem("less than 500 MB of memory are free; use --memory-limit when training");
     if (json["problems"].empty()) text += "no problems found\n";

@@ -2,7 +2,7 @@
 
 A tied linear encoder e = Wx (its reconstruction is part of the loss), energy gates that open k of K networks, linear
 networks on e whose open outputs are added up, classes compared by the cosine. The loss is either the squared distance
-to the attributes of the class, or a softmax over the cosines with all training classes. After every tenth of an epoch
+to the attributes of the class, or a softmax over the cosines with all training classes. After every half of an epoch
 the accuracy on held-out classes is measured (its time does not count); training ends when that reaches the target or
 the time is up. The best accuracy so far is reported.
 
@@ -86,7 +86,7 @@ def main():
             optimiser.step()
             steps += 1
             seconds = time.perf_counter() - start - evaluating
-            if steps % max(1, per_epoch // 10) == 0 or seconds >= given.seconds:
+            if steps % max(1, per_epoch // 2) == 0 or seconds >= given.seconds:
                 begin = time.perf_counter()
                 trace.append([seconds, accuracy(network)])
                 best = max(best, trace[-1][1])

@@ -4,6 +4,8 @@
 
 #include "base/matrix_product.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -425,6 +427,13 @@ ProductRates measure_products(ThreadPool& pool) {
     });
   };
   return {register_peak(), rate(CLOCK_THREAD_CPUTIME_ID, nullptr), rate(CLOCK_MONOTONIC, &pool)};
+}
+
+std::string problem_of(const ProductRates& rates, const std::string& build_type) {
+  if (rates.share() >= 0.5) return "";
+  return fmt::format("matrix products reach {:.0f} % of what the processor can do; {}", 100 * rates.share(),
+                     build_type == "Release" ? "close programs that use the same cores and run doctor again"
+                                             : "this is a " + build_type + " build: use Release");
 }
 
 }  // namespace parsnets

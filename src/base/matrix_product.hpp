@@ -6,6 +6,7 @@
 // release does: docs/dependencies.md has the measurements.
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 #include "base/simd.hpp"
@@ -51,7 +52,10 @@ struct ProductRates {
   double peak = 0;  ///< of one core, in a loop of fused multiply-adds on registers alone: no product can exceed it
   double one = 0;   ///< of a large product on one core
   double all = 0;   ///< of the same on all cores of the pool
+  double share() const { return one / peak; }
 };
+/// What is wrong where less than half of the peak is reached, and the remedy; empty: nothing is.
+std::string problem_of(const ProductRates& rates, const std::string& build_type);
 
 /// Peak of the calling thread by its own processor time, so that other programs hardly matter. Takes a tenth of a
 /// second.

@@ -114,5 +114,14 @@ TEST(MatrixProduct, RatesAreBelowThePeakOfRegisters) {
   EXPECT_LT(rates.one, 1.1 * rates.peak);
 }
 
+TEST(MatrixProduct, LessThanHalfOfThePeakIsAProblemWithARemedy) {
+  EXPECT_EQ(problem_of({200, 100, 150}, "Release"), "");
+  EXPECT_EQ(problem_of({200, 90, 150}, "Release"),
+            "matrix products reach 45 % of what the processor can do; close programs that use the same cores and run "
+            "doctor again");
+  EXPECT_EQ(problem_of({200, 20, 30}, "Debug"),
+            "matrix products reach 10 % of what the processor can do; this is a Debug build: use Release");
+}
+
 }  // namespace
 }  // namespace parsnets
