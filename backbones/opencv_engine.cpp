@@ -2,6 +2,7 @@
 
 #include "engine.hpp"
 #include "onnx_outline.hpp"
+#include "product_convolution.hpp"
 
 namespace parsnets {
 
@@ -40,11 +41,13 @@ cv::dnn::Net read_network(const std::string& network, const EngineOptions& optio
 class OpenCvEngine final : public Engine {
  public:
   OpenCvEngine(const std::string& network, const EngineOptions& options)
-      : net_(read_network(network, options)),
-        layer_(options.layer),
-        shape_{1, 3, static_cast<int>(options.height), static_cast<int>(options.width)} {
+      : layer_(options.layer), shape_{1, 3, static_cast<int>(options.height), static_cast<int>(options.width)} {
+    const ProductConvolutions ours;
+    net_ = read_network(network, options);
     net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
     net_.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
+    std::vector<float> features;
+    run(std::vector<float>(3 * options.width * options.height), features);  // layers are made at the first run
   }
 
   std::string name() const override { return opencv_name(); }

@@ -213,8 +213,8 @@ def peers_block(part):
             found = accuracy if bound["c"] == 0.01 else ""
             rows.append([name, own, ("" if reached else "at least ") + times(bound[key]["times_ours"]), found, found])
     said = (f"{part['data']['name']}, {part['fit_samples']:,} samples of the validation fold, "
-            f"{part['threads']} threads; accuracies are those on its {part['validation_classes']} validation classes. Ours: "
-            + "; ".join(f"{name} {seconds(own['seconds'])}" for name, own in ours.items()) + ".")
+            f"{part['threads']} threads; accuracies are those on its {part['validation_classes']} validation classes. "
+            "Ours: " + "; ".join(f"{name} {seconds(own['seconds'])}" for name, own in ours.items()) + ".")
     head = ["instead of ParsNets", "ours", "its time, times ours", "its accuracy", "ours"]
     return [wrapped(said), "", *table(head, rows)]
 
@@ -225,9 +225,9 @@ GROWTH = {
                "factors of d x d and the learning of weights of attributes, keeps training below 1.",
     "dimensions": "Products of the features with each other cost n·d² and factors d³/3; what acts on values alone "
                   "costs n·d, and so does prediction.",
-    "classes": "Maps have an output per seen class: refinement, its preconditioner's directions and scores cost n·d·P; "
-               "gated networks and products of the features do not grow.",
-    "attributes": "Descriptions enter by products of P seen classes alone; whitening works on the smaller side, P or m.",
+    "classes": "Maps have an output per seen class: refinement, its directions and scores cost n·d·P; the gates and "
+               "the products of the features do not grow.",
+    "attributes": "Descriptions enter by products of P seen classes alone; whitening works on the smaller of P and m.",
 }
 
 
