@@ -115,9 +115,10 @@ class ProductConvolution final : public dnn::Layer {
       const std::size_t rows = std::min(height, out.y - top), first = top * out.x, count = rows * out.x;
       Factor<float> inputs{x + first, plane};
       if (!reads_in_place()) {
-        gathered_.resize(inputs_ * count);
-        for (std::size_t k = 0; k < inputs_; ++k) gather(x, in, k, out.x, top, rows, gathered_.data() + k * count);
-        inputs = {gathered_.data(), count};
+        thread_local std::vector<float> gathered;  // of all layers that the thread runs
+        gathered.resize(std::max(gathered.size(), inputs_ * count));
+        for (std::size_t k = 0; k < inputs_; ++k) gather(x, in, k, out.x, top, rows, gathered.data() + k * count);
+        inputs = {gathered.data(), count};
       }
       multiply_blocks<float>(nullptr, outputs_, count, inputs_, 1, {weights_.data(), inputs_}, inputs, 0, y + first,
                              plane);
@@ -160,7 +161,6 @@ class ProductConvolution final : public dnn::Layer {
   Sides kernel_, stride_, dilation_, before_, after_;
   std::size_t inputs_ = 0, outputs_ = 0;  ///< per value of the output; channels of it
   std::vector<float> weights_, bias_;     ///< outputs_ x inputs_; outputs_
-  std::vector<float> gathered_;
   cv::Ptr<dnn::ActivationLayer> activation_;
 };
 

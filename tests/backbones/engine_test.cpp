@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <random>
 #include <thread>
 
 #include "backbones/backbones_module.hpp"
@@ -86,6 +87,61 @@ class EnginesTest : public testing::Test, protected NetworkFile {
   }
 };
 
+/// A convolution of 3 x height x width, batch normalisation and max(0, ·).
+struct Convolution {
+  std::size_t outputs, kernel_y, kernel_x, stride_y, stride_x, top, left, bottom, right, dilation, group;
+};
+
+std::string onnx_of_convolution(const Convolution& c, const std::vector<float>& weights,
+                                const std::vector<float>& channels, std::size_t height, std::size_t width) {
+  const auto part = [&](std::size_t i) {
+    return std::vector<float>(channels.begin() + static_cast<std::ptrdiff_t>(i * c.outputs),
+                              channels.begin() + static_cast<std::ptrdiff_t>((i + 1) * c.outputs));
+  };
+  const std::string attributes =
+      onnx_integers("kernel_shape", {c.kernel_y, c.kernel_x}) + onnx_integers("strides", {c.stride_y, c.stride_x}) +
+      onnx_integers("pads", {c.top, c.left, c.bottom, c.right}) + onnx_integers("dilations", {c.dilation, c.dilation}) +
+      onnx_part(5, onnx_part(1, "group") + onnx_number(3, c.group) + onnx_number(20, 2));
+  OnnxParts parts{{onnx_node("Conv", {"image", "w", "p0"}, "a", attributes),
+                   onnx_node("BatchNormalization", {"a", "p1", "p2", "p3", "p4"}, "b"), onnx_node("Relu", {"b"}, "c"),
+                   onnx_node("Flatten", {"c"}, "features")},
+                  {onnx_weights("w", {c.outputs, 3 / c.group, c.kernel_y, c.kernel_x}, weights)},
+                  {onnx_value("image", {0, 3, height, width})},
+                  {onnx_value("features", {0, 0})}};
+  for (std::size_t i = 0; i < 5; ++i)
+    parts.weights.push_back(onnx_weights("p" + std::to_string(i), {c.outputs}, part(i)));
+  return onnx_file(parts);
+}
+
+/// By the definition, in double.
+std::vector<double> convolved(const Convolution& c, const std::vector<float>& weights,
+                              const std::vector<float>& channels, std::size_t height, std::size_t width,
+                              const std::vector<float>& x) {
+  const auto side = [&](std::size_t size, std::size_t kernel, std::size_t stride) {
+    return (size - c.dilation * (kernel - 1) - 1) / stride + 1;
+  };
+  const std::size_t rows = side(height + c.top + c.bottom, c.kernel_y, c.stride_y),
+                    columns = side(width + c.left + c.right, c.kernel_x, c.stride_x), inputs = 3 / c.group;
+  std::vector<double> values;
+  for (std::size_t o = 0; o < c.outputs; ++o)
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t j = 0; j < columns; ++j) {
+        double sum = channels[o];
+        for (std::size_t i = 0; i < inputs; ++i)
+          for (std::size_t a = 0; a < c.kernel_y; ++a)
+            for (std::size_t b = 0; b < c.kernel_x; ++b) {
+              const std::size_t y = r * c.stride_y + a * c.dilation - c.top,  // wraps around where it is padding
+                  z = j * c.stride_x + b * c.dilation - c.left, channel = o / (c.outputs / c.group) * inputs + i;
+              if (y < height && z < width)
+                sum += static_cast<double>(weights[((o * inputs + i) * c.kernel_y + a) * c.kernel_x + b]) *
+                       x[(channel * height + y) * width + z];
+            }
+        const auto of = [&](std::size_t k) { return static_cast<double>(channels[k * c.outputs + o]); };
+        values.push_back(std::max(0.0, (sum - of(3)) / std::sqrt(of(4) + 1e-5) * of(1) + of(2)));
+      }
+  return values;
+}
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Each, EngineTest, testing::Values(NetworkEngine::opencv, NetworkEngine::onnxruntime), name_of);
@@ -106,6 +162,40 @@ TEST_P(EngineTest, LayersByNameAndMeansOverPositions) {
     double sum = 0;
     for (std::size_t i = 0; i < 48; ++i) sum += std::max(0.0F, all[48 * c + i]);
     EXPECT_NEAR(means[c], sum / 48, 1e-3);
+  }
+}
+
+TEST_P(EngineTest, ConvolutionsAreWhatTheyAreDefinedAs) {
+  constexpr std::size_t kHeight = 29, kWidth = 37;
+  std::mt19937 draw(7);
+  std::normal_distribution<float> normal;
+  const auto drawn = [&](std::size_t count) {
+    std::vector<float> values(count);
+    for (float& value : values) value = normal(draw);
+    return values;
+  };
+  const ImageInput input{PixelPreset::torchvision, ImageFit::whole, kWidth, kHeight};
+  const std::vector<float> x = drawn(3 * kHeight * kWidth);
+  for (const Convolution& c : {Convolution{5, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1},
+                               {64, 1, 1, 2, 2, 0, 0, 0, 0, 1, 1},
+                               {7, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+                               {33, 7, 7, 2, 2, 3, 3, 3, 3, 1, 1},
+                               {6, 3, 5, 2, 3, 0, 2, 1, 4, 1, 1},
+                               {6, 3, 3, 1, 2, 2, 2, 2, 2, 2, 1},
+                               {4, 2, 9, 1, 1, 0, 40, 3, 0, 1, 1},
+                               {6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 3}}) {
+    const std::vector<float> weights = drawn(c.outputs * 3 / c.group * c.kernel_y * c.kernel_x);
+    std::vector<float> channels = drawn(5 * c.outputs);
+    for (std::size_t o = 0; o < c.outputs; ++o)
+      channels[4 * c.outputs + o] = 0.5F + std::abs(channels[4 * c.outputs + o]);
+    const auto expected = convolved(c, weights, channels, kHeight, kWidth, x);
+    const auto backbone = open(onnx_of_convolution(c, weights, channels, kHeight, kWidth), input);
+    ASSERT_NE(backbone, nullptr) << problem_;
+    ASSERT_EQ(backbone->dimensions(), expected.size());
+    std::vector<float> features(expected.size());
+    ASSERT_EQ(backbone->run(x, 1, features), "");
+    for (std::size_t i = 0; i < features.size(); ++i)
+      ASSERT_NEAR(features[i], expected[i], 1e-4) << "kernel " << c.kernel_y << " x " << c.kernel_x << ", value " << i;
   }
 }
 

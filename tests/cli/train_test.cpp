@@ -82,6 +82,7 @@ TEST_F(CliTrain, AProcessorThatOpenBlasDoesNotKnowChangesNeitherInstructionsNorF
 
 TEST_F(CliTrain, NoProductOfBlasIsAskedFor) {
   const std::string program = read_text_file(PARSNETS_BINARY);
+  if (program.starts_with("#!")) GTEST_SKIP() << "the tool is started by a script";
   const auto imports = [&](const std::string& name) { return program.find('\0' + name + '\0') != std::string::npos; };
   ASSERT_TRUE(imports("dsyevr_")) << "names of functions are not to be found";
   for (const char* name : {"gemm", "gemv", "symm", "syrk", "syr2k", "trsm", "trmm", "ger"})
