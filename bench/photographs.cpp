@@ -133,7 +133,7 @@ json measure_photographs(const Settings& settings) {
   const json counted = run_peer(settings, work, "onnx_flops.py",
                                 {"--network", network, "--layer", kLayer, "--side", std::to_string(kSide)});
   if (counted.contains("missing")) return counted;
-  const auto images = chosen_images(settings.data / "photos", settings.quick ? 8 : 96);
+  const auto images = chosen_images(settings.data / "photos", settings.quick ? 8 : 64);
   const double flops = counted["flops"].get<double>();
   fmt::print("\nPhotographs: ResNet-50, {:.2f} GFLOP each, {} photographs\n", flops / 1e9, images.size());
   json engines = json::array();

@@ -221,13 +221,13 @@ def peers_block(part):
 
 # What the exponents of generated data follow from.
 GROWTH = {
-    "samples": "Statistics, refinement and the predictions of folds pass over the samples; what is done once per fit, "
-               "factors of d x d and the learning of weights of attributes, keeps training below 1.",
-    "dimensions": "Products of the features with each other cost n·d² and factors d³/3; what acts on values alone "
-                  "costs n·d, and so does prediction.",
-    "classes": "Maps have an output per seen class: refinement, its directions and scores cost n·d·P; the gates and "
+    "samples": "Statistics, refinement and folds pass over the samples; what each fit does once, such as factors of "
+               "d x d and the weights of attributes, keeps training below 1.",
+    "dimensions": "Sums of products of features cost n·d² and factors d³/3, the rest n·d or nothing: training nears 2 "
+                  "as d grows. In prediction, comparing P outputs with C classes does not depend on d.",
+    "classes": "There is an output per seen class: maps and refinement cost n·d·P, scores n·P·C and places P³, while "
                "the products of the features do not grow.",
-    "attributes": "Descriptions enter by products of P seen classes alone; whitening works on the smaller of P and m.",
+    "attributes": "Descriptions enter by products of classes with each other: their length matters once per fit.",
 }
 
 
