@@ -1,7 +1,7 @@
 /* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain
- * C, NEON, AVX2 or, for int8, AVX-512 VNNI and ARM's dot products. Integer sums are exact, and every other float
- * operation is written out in a fixed order, so int8 models give the same bits everywhere; contraction of a*b+c would
- * break that and is switched off here. */
+ * C, NEON, AVX2 or, for int8, AVX-512 VNNI, ARM's dot products and WebAssembly's SIMD128. Integer sums are exact, and
+ * every other float operation is written out in a fixed order, so int8 models give the same bits everywhere;
+ * contraction of a*b+c would break that and is switched off here. */
 #include "parsnets_rt.h"
 
 #include <float.h>
@@ -37,6 +37,9 @@
 #define PNRT_ASKS_FOR_DOT 1
 #define DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
+#elif defined(__wasm_simd128__) && !defined(PNRT_NO_SIMD)
+#define PNRT_HAS_WASM 1
+#include <wasm_simd128.h>
 #endif
 
 #if defined(__clang__)
@@ -616,6 +619,38 @@ static kernel* const kernels[][kKernels] = {
     [PNRT_DOT] = KERNELS(rows_f32_neon, rows_f16_neon, rows_i8_dot),
 #endif
 };
+#elif defined(PNRT_HAS_WASM)
+static v128_t multiply_i8(v128_t sum, const int8_t* w, v128_t v) {
+  return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(wasm_i16x8_load8x8(w), v));
+}
+
+static void rows_i8_wasm(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(int8_t, 1) {
+    BLOCK_ROWS(int8_t);
+    v128_t s0 = wasm_i32x4_const_splat(0), s1 = s0, s2 = s0, s3 = s0;
+    int32_t sums[4];
+    for (i = 0; i < whole; i += 8) {
+      const v128_t v = wasm_v128_load(x->integer + i);
+      s0 = multiply_i8(s0, w + i, v);
+      s1 = multiply_i8(s1, w1 + i, v);
+      s2 = multiply_i8(s2, w2 + i, v);
+      s3 = multiply_i8(s3, w3 + i, v);
+    }
+#define SUM_WASM(s)                                                                             \
+  (int32_t)((uint32_t)wasm_i32x4_extract_lane(s, 0) + (uint32_t)wasm_i32x4_extract_lane(s, 1) + \
+            (uint32_t)wasm_i32x4_extract_lane(s, 2) + (uint32_t)wasm_i32x4_extract_lane(s, 3))
+    sums[0] = SUM_WASM(s0);
+    sums[1] = SUM_WASM(s1);
+    sums[2] = SUM_WASM(s2);
+    sums[3] = SUM_WASM(s3);
+    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+  }
+}
+
+static kernel* const kernels[][kKernels] = {
+    [PNRT_SCALAR] = KERNELS(rows_f32, rows_f16, rows_i8),
+    [PNRT_WASM] = KERNELS(rows_f32, rows_f16, rows_i8_wasm),
+};
 #else
 static kernel* const kernels[][kKernels] = {[PNRT_SCALAR] = KERNELS(rows_f32, rows_f16, rows_i8)};
 #endif
@@ -636,6 +671,8 @@ static uint8_t best_path(void) {
   return PNRT_DOT;
 #elif defined(PNRT_HAS_NEON)
   return PNRT_NEON;
+#elif defined(PNRT_HAS_WASM)
+  return PNRT_WASM;
 #else
   return PNRT_SCALAR;
 #endif

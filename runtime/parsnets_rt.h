@@ -66,8 +66,16 @@ const char* pnrt_status_text(pnrt_status status);
 
 /* Storage of a section of the file. */
 typedef enum pnrt_type { PNRT_ABSENT = 0, PNRT_F32 = 1, PNRT_F16 = 2, PNRT_I8 = 3, PNRT_BYTES = 4 } pnrt_type;
-/* Instruction set of the products. VNNI is AVX2 with AVX-512 VNNI for int8, DOT is NEON with SDOT for int8. */
-typedef enum pnrt_path { PNRT_SCALAR = 0, PNRT_NEON = 1, PNRT_AVX2 = 2, PNRT_VNNI = 3, PNRT_DOT = 4 } pnrt_path;
+/* Instruction set of the products. VNNI is AVX2 with AVX-512 VNNI for int8, DOT is NEON with SDOT for int8, WASM is
+ * SIMD128 of WebAssembly for int8. */
+typedef enum pnrt_path {
+  PNRT_SCALAR = 0,
+  PNRT_NEON = 1,
+  PNRT_AVX2 = 2,
+  PNRT_VNNI = 3,
+  PNRT_DOT = 4,
+  PNRT_WASM = 5
+} pnrt_path;
 
 /* rows x cols, row-major; each int8 row has a scale. */
 typedef struct pnrt_matrix {
