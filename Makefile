@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
+        wheel wasm npm microcontroller bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -149,6 +149,27 @@ coverage:
 cross:
 	@scripts/setup.sh cross
 	@scripts/cross.sh
+
+# The runtime as WebAssembly: builds the modules that are in npm/ again, and fails unless they are the same to the byte.
+wasm:
+	@scripts/setup.sh wasm
+	@mkdir -p build/wasm && npm/build.sh $(CURDIR)/build/wasm
+	@for file in parsnets.wasm parsnets-simd.wasm; do cmp npm/$$file build/wasm/$$file && \
+	  echo "npm/$$file: $$(wc -c < npm/$$file) bytes, $$(gzip -9c npm/$$file | wc -c) compressed, rebuilt to the byte" || \
+	  { echo "npm/$$file is not what npm/build.sh makes: run it, then the tests, and commit the file" >&2; exit 1; }; done
+
+# The npm package in build/npm: its tests in Node.js and in Chromium, then the tarball in an empty folder.
+npm: wasm
+	@scripts/setup.sh page
+	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
+	@node --test npm/test/model.test.js
+	@cd tests/web && node --test npm.test.js
+	@npm/check.sh build/npm
+
+# The runtime on Cortex-M0, M4, M33 and M55, emulated by QEMU: equal bits, code size, stack, instructions.
+microcontroller:
+	@scripts/setup.sh microcontroller
+	@scripts/microcontroller.sh
 
 # The size of the device runtime for every compiler that is here (`make cross` installs those for ARM).
 runtime-size:

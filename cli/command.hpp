@@ -138,8 +138,8 @@ std::string help_of(const Option& option);
 using MakeCommand = Command();
 MakeCommand extract_command, train_command, stats_command, eval_command, predict_command, explain_command,
     adapt_command, calibrate_command, classes_list_command, classes_add_command, classes_teach_command,
-    classes_remove_command, serve_command, export_command, bench_command, report_command, reproduce_command,
-    data_inspect_command, data_convert_command, data_split_command, data_synth_command, info_command, doctor_command,
-    completion_command, docs_command;
+    classes_remove_command, serve_command, page_command, export_command, bench_command, report_command,
+    reproduce_command, data_inspect_command, data_convert_command, data_split_command, data_synth_command, info_command,
+    doctor_command, completion_command, docs_command;
 
 }  // namespace parsnets::cli

@@ -1,7 +1,7 @@
 /* The ParsNets runtime. One kernel does the work: rows of a matrix (float32, float16 or int8) times a vector, in plain
- * C, NEON, AVX2 or, for int8, AVX-512 VNNI and ARM's dot products. Integer sums are exact, and every other float
- * operation is written out in a fixed order, so int8 models give the same bits everywhere; contraction of a*b+c would
- * break that and is switched off here. */
+ * C, NEON, AVX2 or, for int8, AVX-512 VNNI, ARM's dot products and WebAssembly's SIMD128. Integer sums are exact, and
+ * every other float operation is written out in a fixed order, so int8 models give the same bits everywhere;
+ * contraction of a*b+c would break that and is switched off here. */
 #include "parsnets_rt.h"
 
 #include <float.h>
@@ -37,6 +37,9 @@
 #define PNRT_ASKS_FOR_DOT 1
 #define DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
+#elif defined(__wasm_simd128__) && !defined(PNRT_NO_SIMD)
+#define PNRT_HAS_WASM 1
+#include <wasm_simd128.h>
 #endif
 
 #if defined(__clang__)
@@ -50,6 +53,35 @@
 #define ONE_COPY __attribute__((noinline))
 #else
 #define ONE_COPY
+#endif
+
+/* What other parts refer to is left out as code that cannot be reached. */
+#ifdef PNRT_NO_FLOAT
+enum { kFloat = 0 };
+#else
+enum { kFloat = 1 };
+#endif
+#ifdef PNRT_NO_REJECT
+enum { kReject = 0 };
+#else
+enum { kReject = 1 };
+#endif
+
+#ifdef PNRT_NO_LEARN
+enum { kLearn = 0 };
+#else
+enum { kLearn = 1 };
+#endif
+/* Attributes of classes: int8 models have them as halves, too. */
+#if defined(PNRT_NO_EXPLAIN) && defined(PNRT_NO_REJECT) && defined(PNRT_NO_SAVE)
+enum { kAttributes = 0, kHalves = kFloat };
+#else
+enum { kAttributes = 1, kHalves = 1 };
+#endif
+#if defined(__GNUC__)
+#define MAY_BE_UNUSED __attribute__((unused))
+#else
+#define MAY_BE_UNUSED
 #endif
 
 enum { kAlign = 16, kHash = 32 };
@@ -81,7 +113,8 @@ const char* pnrt_status_text(pnrt_status status) {
                                      "the bank is full",
                                      "there is no learning memory, or the model has no class space",
                                      "the bank was saved with another model",
-                                     "the model has no rejection: calibrate it before export"};
+                                     "the model has no rejection: calibrate it before export",
+                                     "it needs a part of the runtime that was not compiled (PNRT_NO_...)"};
   return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
 }
 
@@ -179,7 +212,7 @@ static float largest_of(const float* v, uint32_t n) {
 /* To the nearest integer, halves away from zero. */
 static int32_t rounded(float t) { return (int32_t)(t + with_sign_of(0.5f, t)); }
 
-static float length_of(const float* v, uint32_t n) { return sqrtf(product_sum(v, v, n)); }
+ONE_COPY static float length_of(const float* v, uint32_t n) { return sqrtf(product_sum(v, v, n)); }
 
 /* A zero vector has no direction and stays zero. */
 static void to_unit_length(float* v, uint32_t n) {
@@ -260,6 +293,16 @@ static void prepare(vector* out, const float* v, uint32_t n, int16_t* integer) {
  * its first row several times. */
 typedef void kernel(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out);
 
+#ifdef PNRT_NO_FLOAT
+enum { kKernels = 1, kFirstType = PNRT_I8 };
+#define KERNELS(f32, f16, i8) \
+  { i8 }
+#else
+enum { kKernels = 3, kFirstType = PNRT_F32 };
+#define KERNELS(f32, f16, i8) \
+  { f32, f16, i8 }
+#endif
+
 #define FOR_BLOCKS(T, lanes)                         \
   const size_t n = a->cols, whole = n - n % (lanes); \
   size_t i;                                          \
@@ -279,8 +322,8 @@ typedef void kernel(const pnrt_matrix* a, uint32_t first, uint32_t count, const 
     sums[3] += convert(w3[i]) * (v)[i]; \
   }
 
-#if defined(PNRT_HAS_AVX2) || defined(PNRT_HAS_NEON)
-static void put_floats(const float* sums, uint32_t left, float* out) {
+#if !defined(PNRT_NO_FLOAT) && (defined(PNRT_HAS_AVX2) || defined(PNRT_HAS_NEON))
+ONE_COPY static void put_floats(const float* sums, uint32_t left, float* out) {
   uint32_t r;
   for (r = 0; r < 4 && r < left; ++r) out[r] = sums[r];
 }
@@ -291,6 +334,7 @@ static void put_integers(const int32_t* sums, uint32_t left, const float* scale,
   for (r = 0; r < 4 && r < left; ++r) out[r] = (float)sums[r] * (scale[r] * x_scale);
 }
 
+#ifndef PNRT_NO_FLOAT
 static void rows_f32(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
   uint32_t r;
   for (r = 0; r < count; ++r)
@@ -306,6 +350,7 @@ static void rows_f16(const pnrt_matrix* a, uint32_t first, uint32_t count, const
     out[r] = part[0] + part[1];
   }
 }
+#endif
 
 static void rows_i8(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
   uint32_t r, i;
@@ -321,6 +366,7 @@ static void rows_i8(const pnrt_matrix* a, uint32_t first, uint32_t count, const 
 #define INLINE inline __attribute__((always_inline))
 #define AVX2 __attribute__((target("avx2,fma,f16c")))
 
+#ifndef PNRT_NO_FLOAT
 INLINE AVX2 static __m128 sum_lanes(__m256 a, __m256 b, __m256 c, __m256 d) {
   const __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
   return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
@@ -365,6 +411,7 @@ AVX2 static void rows_f16_avx2(const pnrt_matrix* a, uint32_t first, uint32_t co
     put_floats(sums, left, out + done);
   }
 }
+#endif
 
 INLINE AVX2 static __m256i multiply_i8(const int8_t* w, __m256i v) {
   return _mm256_madd_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(const void*)w)), v);
@@ -441,22 +488,23 @@ VNNI static void rows_i8_vnni(const pnrt_matrix* a, uint32_t first, uint32_t cou
 }
 #endif
 
-static kernel* const kernels[][3] = {
-    [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
-    [PNRT_AVX2] = {rows_f32_avx2, rows_f16_avx2, rows_i8_avx2},
+static kernel* const kernels[][kKernels] = {
+    [PNRT_SCALAR] = KERNELS(rows_f32, rows_f16, rows_i8),
+    [PNRT_AVX2] = KERNELS(rows_f32_avx2, rows_f16_avx2, rows_i8_avx2),
 #ifdef PNRT_HAS_VNNI
-    [PNRT_VNNI] = {rows_f32_avx2, rows_f16_avx2, rows_i8_vnni},
+    [PNRT_VNNI] = KERNELS(rows_f32_avx2, rows_f16_avx2, rows_i8_vnni),
 #endif
 };
 #elif defined(PNRT_HAS_NEON)
-static float sum_f32(float32x4_t v) {
-  const float32x2_t pair = vadd_f32(vget_low_f32(v), vget_high_f32(v));
-  return vget_lane_f32(vpadd_f32(pair, pair), 0);
-}
-
 static int32_t sum_s32(int32x4_t v) {
   const int32x2_t pair = vadd_s32(vget_low_s32(v), vget_high_s32(v));
   return vget_lane_s32(vpadd_s32(pair, pair), 0);
+}
+
+#ifndef PNRT_NO_FLOAT
+static float sum_f32(float32x4_t v) {
+  const float32x2_t pair = vadd_f32(vget_low_f32(v), vget_high_f32(v));
+  return vget_lane_f32(vpadd_f32(pair, pair), 0);
 }
 
 static void rows_f32_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
@@ -494,6 +542,7 @@ static void rows_f16_neon(const pnrt_matrix* a, uint32_t first, uint32_t count, 
 }
 #else
 #define rows_f16_neon rows_f16 /* 32-bit NEON need not know halves */
+#endif
 #endif
 
 static int32x4_t multiply_i8(int32x4_t sum, const int8_t* w, int16x8_t v) {
@@ -563,15 +612,47 @@ DOT static void rows_i8_dot(const pnrt_matrix* a, uint32_t first, uint32_t count
 }
 #endif
 
-static kernel* const kernels[][3] = {
-    [PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8},
-    [PNRT_NEON] = {rows_f32_neon, rows_f16_neon, rows_i8_neon},
+static kernel* const kernels[][kKernels] = {
+    [PNRT_SCALAR] = KERNELS(rows_f32, rows_f16, rows_i8),
+    [PNRT_NEON] = KERNELS(rows_f32_neon, rows_f16_neon, rows_i8_neon),
 #ifdef PNRT_HAS_DOT
-    [PNRT_DOT] = {rows_f32_neon, rows_f16_neon, rows_i8_dot},
+    [PNRT_DOT] = KERNELS(rows_f32_neon, rows_f16_neon, rows_i8_dot),
 #endif
 };
+#elif defined(PNRT_HAS_WASM)
+static v128_t multiply_i8(v128_t sum, const int8_t* w, v128_t v) {
+  return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(wasm_i16x8_load8x8(w), v));
+}
+
+static void rows_i8_wasm(const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
+  FOR_BLOCKS(int8_t, 1) {
+    BLOCK_ROWS(int8_t);
+    v128_t s0 = wasm_i32x4_const_splat(0), s1 = s0, s2 = s0, s3 = s0;
+    int32_t sums[4];
+    for (i = 0; i < whole; i += 8) {
+      const v128_t v = wasm_v128_load(x->integer + i);
+      s0 = multiply_i8(s0, w + i, v);
+      s1 = multiply_i8(s1, w1 + i, v);
+      s2 = multiply_i8(s2, w2 + i, v);
+      s3 = multiply_i8(s3, w3 + i, v);
+    }
+#define SUM_WASM(s)                                                                             \
+  (int32_t)((uint32_t)wasm_i32x4_extract_lane(s, 0) + (uint32_t)wasm_i32x4_extract_lane(s, 1) + \
+            (uint32_t)wasm_i32x4_extract_lane(s, 2) + (uint32_t)wasm_i32x4_extract_lane(s, 3))
+    sums[0] = SUM_WASM(s0);
+    sums[1] = SUM_WASM(s1);
+    sums[2] = SUM_WASM(s2);
+    sums[3] = SUM_WASM(s3);
+    put_integers(sums, left, a->scale + first + done, x->scale, out + done);
+  }
+}
+
+static kernel* const kernels[][kKernels] = {
+    [PNRT_SCALAR] = KERNELS(rows_f32, rows_f16, rows_i8),
+    [PNRT_WASM] = KERNELS(rows_f32, rows_f16, rows_i8_wasm),
+};
 #else
-static kernel* const kernels[][3] = {[PNRT_SCALAR] = {rows_f32, rows_f16, rows_i8}};
+static kernel* const kernels[][kKernels] = {[PNRT_SCALAR] = KERNELS(rows_f32, rows_f16, rows_i8)};
 #endif
 
 static uint8_t best_path(void) {
@@ -590,40 +671,42 @@ static uint8_t best_path(void) {
   return PNRT_DOT;
 #elif defined(PNRT_HAS_NEON)
   return PNRT_NEON;
+#elif defined(PNRT_HAS_WASM)
+  return PNRT_WASM;
 #else
   return PNRT_SCALAR;
 #endif
 }
 
-static void multiply(uint8_t path, const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x, float* out) {
-  kernels[path][a->type - PNRT_F32](a, first, count, x, out);
+ONE_COPY static void multiply(uint8_t path, const pnrt_matrix* a, uint32_t first, uint32_t count, const vector* x,
+                              float* out) {
+  kernels[path][a->type - kFirstType](a, first, count, x, out);
 }
 
 static void read_row(const pnrt_matrix* a, uint32_t row, float* out) {
   const size_t start = (size_t)row * a->cols;
   uint32_t j;
   for (j = 0; j < a->cols; ++j)
-    out[j] = a->type == PNRT_I8    ? (float)((const int8_t*)a->data)[start + j] * a->scale[row]
-             : a->type == PNRT_F16 ? half_to_float(((const uint16_t*)a->data)[start + j])
-                                   : ((const float*)a->data)[start + j];
+    out[j] = a->type == PNRT_I8               ? (float)((const int8_t*)a->data)[start + j] * a->scale[row]
+             : kHalves && a->type == PNRT_F16 ? half_to_float(((const uint16_t*)a->data)[start + j])
+                                              : ((const float*)a->data)[start + j];
 }
 
 /* The row as the matrix stores it. With `unit` the scale is such that the rounded row has length 1. */
 static void write_row(pnrt_matrix* a, float* scale, const float* v, int unit) {
+  int8_t* out = (int8_t*)(uintptr_t)a->data;
+  const float largest = largest_of(v, a->cols), factor = largest < 1e-30f ? 0 : 127.0f / largest;
+  int32_t squares = 0; /* below 2^16 * 2^14 */
   uint32_t j;
-  if (a->type == PNRT_F32) {
+  if (kHalves && a->type == PNRT_F32)
     for (j = 0; j < a->cols; ++j) ((float*)(uintptr_t)a->data)[j] = v[j];
-  } else if (a->type == PNRT_F16) {
+  if (kHalves && a->type == PNRT_F16)
     for (j = 0; j < a->cols; ++j) ((uint16_t*)(uintptr_t)a->data)[j] = float_to_half(v[j]);
-  } else {
-    int8_t* out = (int8_t*)(uintptr_t)a->data;
-    const float largest = largest_of(v, a->cols), factor = largest < 1e-30f ? 0 : 127.0f / largest;
-    int32_t squares = 0; /* below 2^16 * 2^14 */
-    for (j = 0; j < a->cols; ++j) out[j] = (int8_t)rounded(v[j] * factor);
-    for (j = 0; j < a->cols; ++j) squares += (int32_t)out[j] * out[j];
-    *scale = factor > 0 ? largest / 127.0f : 0;
-    if (unit && squares > 0) *scale = 1.0f / sqrtf((float)squares);
-  }
+  if (kHalves && a->type != PNRT_I8) return;
+  for (j = 0; j < a->cols; ++j) out[j] = (int8_t)rounded(v[j] * factor);
+  for (j = 0; j < a->cols; ++j) squares += (int32_t)out[j] * out[j];
+  *scale = factor > 0 ? largest / 127.0f : 0;
+  if (unit && squares > 0) *scale = 1.0f / sqrtf((float)squares);
 }
 
 /* ---- opening ---- */
@@ -656,7 +739,7 @@ static uint32_t crc32_of(const unsigned char* p, size_t n) {
 typedef struct {
   const unsigned char* file;
   uint64_t at, size;
-  int section, good;
+  int section, good, left_out; /* left_out: needs code that was not compiled */
 } walk;
 
 static int take(walk* w, uint64_t bytes, const void** data) {
@@ -693,7 +776,10 @@ static pnrt_matrix section(walk* w, int kind, int present, uint64_t rows, uint64
   }
   if (!take(w, count * size, &data)) return out;
   if (type == PNRT_F32 && !all_finite((const float*)data, (size_t)count)) return out;
-  for (i = 0; type == PNRT_F16 && i < count; ++i)
+  if (!kFloat && kind == kMATRIX && type != PNRT_I8 && w->section - 1 != PNRT_SECTION_span &&
+      w->section - 1 != PNRT_SECTION_class_attributes) /* which are not multiplied */
+    w->left_out = 1;
+  for (i = 0; kHalves && type == PNRT_F16 && i < count; ++i)
     if ((((const uint16_t*)data)[i] & 0x7c00u) == 0x7c00u) return out;
   w->good = 1;
   out.data = data;
@@ -804,7 +890,7 @@ enum { kLow = 2 * (kEvidence + 1), kHigh = kLow + kEvidence, kThresholds = kHigh
 
 static int check_rejection(const pnrt_model* m) {
   uint32_t i;
-  for (i = 0; m->rejection && i < kEvidence; ++i)
+  for (i = 0; kReject && m->rejection && i < kEvidence; ++i)
     if (m->rejection[kLow + i] > m->rejection[kHigh + i]) return 0;
   return 1;
 }
@@ -878,6 +964,7 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
   w.size = size;
   w.section = 0;
   w.good = 1;
+  w.left_out = 0;
   if (!read_header(model, p) || !is_consistent(model) || !open_sections(model, &w)) return PNRT_INVALID;
   if (!check_tables(model) || !check_rejection(model) || !read_source(model)) return PNRT_INVALID;
   if (has_class_space(model) &&
@@ -890,6 +977,7 @@ pnrt_status pnrt_open(pnrt_model* model, const void* buffer, size_t size) {
       (model->attribute_names &&
        !check_names(model->attribute_names, model->attribute_name_bytes, model->attributes, 0)))
     return PNRT_INVALID;
+  if (w.left_out) return PNRT_LEFT_OUT;
   model->integer = 0;
   for (i = 0; i < PNRT_SECTION_COUNT; ++i) model->integer |= p[PNRT_TYPES_AT + i] == PNRT_I8;
   model->path = best_path();
@@ -920,10 +1008,10 @@ ONE_COPY static void* carve(arena* a, uint64_t bytes) {
   return out;
 }
 
-static float* carve_floats(arena* a, uint64_t count) { return (float*)carve(a, count * 4); }
+ONE_COPY static float* carve_floats(arena* a, uint64_t count) { return (float*)carve(a, count * 4); }
 
 /* Room for the integer form of a vector; null when the model needs none. */
-static int16_t* carve_integers(arena* a, const pnrt_model* m, uint64_t count) {
+ONE_COPY static int16_t* carve_integers(arena* a, const pnrt_model* m, uint64_t count) {
   return m->integer ? (int16_t*)carve(a, aligned(count) * 2) : 0;
 }
 
@@ -940,14 +1028,14 @@ size_t pnrt_work_bytes(const pnrt_model* model, const pnrt_bank* bank) {
   s = model->support;
   predict = 6 * (d + e) + 4 * (uint64_t)model->networks + 6 * (uint64_t)model->open +
             4 * (uint64_t)model->basis * (model->relu ? o + 1 : 1) + 4 * o +
-            (model->span.data ? 4 * model->outputs : 0);
+            (kReject && model->span.data ? 4 * model->outputs : 0);
   explain = 14 * m + 16 * o + 10 * (q + s) + 4 * most_of(m, o) + 4 * most_of(m, most_of(q, s)); /* and adding classes */
   total = 4 * o + 4 * (uint64_t)pnrt_class_slots(model, bank) + most_of(predict, explain) + 32 * 16; /* f, scores */
   total = aligned(total);
   return total > (size_t)-1 ? 0 : (size_t)total;
 }
 
-static pnrt_status start(arena* a, const pnrt_model* model, const pnrt_bank* bank, void* work, size_t bytes) {
+ONE_COPY static pnrt_status start(arena* a, const pnrt_model* model, const pnrt_bank* bank, void* work, size_t bytes) {
   if (!model || !work || (bank && bank->model != model)) return PNRT_BAD_ARGUMENT;
   if ((uintptr_t)work % 4 != 0) return PNRT_MISALIGNED;
   a->at = (unsigned char*)work;
@@ -1105,7 +1193,7 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   mix = carve_floats(&a, m->basis);
   if (m->relu && m->mixing) outputs = carve_floats(&a, (uint64_t)m->basis * o);
   row = carve_floats(&a, o);
-  if (evidence && m->span.data) v = carve_floats(&a, m->outputs);
+  if (kReject && evidence && m->span.data) v = carve_floats(&a, m->outputs);
   if (!a.good) return PNRT_NO_MEMORY;
 
   prepare_features(m, features, x);
@@ -1123,9 +1211,9 @@ static pnrt_status predict(const pnrt_model* m, const float* features, float* f,
   else
     for (j = 0; j < o; ++j) f[j] = 0;
   for (j = 0; j < o; ++j) f[j] += m->bias[j];
-  if (evidence && m->shared.data) evidence[kOutside] = outside_span(m, x, f, row, v);
+  if (kReject && evidence && m->shared.data) evidence[kOutside] = outside_span(m, x, f, row, v);
   compose(m, m->sees_encoding ? &ve : &vx, open, mix, outputs, row, f);
-  if (evidence && !m->shared.data) evidence[kOutside] = outside_span(m, x, f, row, v);
+  if (kReject && evidence && !m->shared.data) evidence[kOutside] = outside_span(m, x, f, row, v);
   if (chosen)
     for (i = 0; i < m->open; ++i) chosen[i] = open[i];
   return all_finite(f, o) ? PNRT_OK : PNRT_NOT_FINITE;
@@ -1149,9 +1237,9 @@ typedef struct {
   char name[PNRT_NAME_BYTES];
 } place_head;
 
-static uint64_t element_bytes(uint32_t type) { return type == PNRT_I8 ? 1 : type == PNRT_F16 ? 2 : 4; }
 ONE_COPY static uint64_t row_bytes(const pnrt_matrix* a) {
-  return (a->cols * element_bytes(a->type) + 3) & ~(uint64_t)3;
+  const uint64_t element = a->type == PNRT_I8 ? 1 : a->type == PNRT_F16 ? 2 : 4;
+  return (a->cols * element + 3) & ~(uint64_t)3;
 }
 static uint64_t place_bytes(const pnrt_model* m) {
   return sizeof(place_head) + row_bytes(&m->class_vectors) + row_bytes(&m->class_attributes);
@@ -1166,7 +1254,7 @@ static place_head* place_at(const pnrt_bank* bank, uint32_t i) {
 static uint32_t* hashes(const pnrt_bank* bank) { return (uint32_t*)(void*)(bank->memory + removed_bytes(bank->model)); }
 
 /* The stored row of an added class, as a matrix of one row. */
-static pnrt_matrix place_row(const pnrt_bank* bank, uint32_t i, int attributes) {
+ONE_COPY static pnrt_matrix place_row(const pnrt_bank* bank, uint32_t i, int attributes) {
   place_head* head = place_at(bank, i);
   const unsigned char* data = (const unsigned char*)head + sizeof *head;
   pnrt_matrix out = attributes ? bank->model->class_attributes : bank->model->class_vectors;
@@ -1181,7 +1269,7 @@ static int is_class(const pnrt_model* m, const pnrt_bank* bank, uint32_t index) 
   return bank && index - m->classes < bank->capacity && hashes(bank)[index - m->classes] != 0;
 }
 
-static int is_seen(const pnrt_model* m, uint32_t index) { return index < m->classes && m->class_seen[index]; }
+ONE_COPY static int is_seen(const pnrt_model* m, uint32_t index) { return index < m->classes && m->class_seen[index]; }
 
 /* What was learned of a class; in the learning memory, one for each slot. Sums of p values each follow: of the taught,
  * the remembered and the fresh samples, and then the class vector of o values. */
@@ -1201,7 +1289,7 @@ static float* sums_of(experience* e) { return (float*)(void*)(e + 1); }
 
 /* The class vector that samples moved; null if it is the stored one. */
 static const float* moved_vector(const pnrt_bank* bank, uint32_t index) {
-  experience* e = bank && bank->learning ? experience_at(bank, index) : 0;
+  experience* e = kLearn && bank && bank->learning ? experience_at(bank, index) : 0;
   return e && e->moved ? sums_of(e) + 3 * (size_t)bank->model->outputs : 0;
 }
 
@@ -1240,7 +1328,7 @@ pnrt_status pnrt_bank_init(pnrt_bank* bank, const pnrt_model* model, uint32_t ca
   return PNRT_OK;
 }
 
-uint32_t pnrt_class_slots(const pnrt_model* model, const pnrt_bank* bank) {
+ONE_COPY uint32_t pnrt_class_slots(const pnrt_model* model, const pnrt_bank* bank) {
   return model ? model->classes + (bank ? bank->capacity : 0) : 0;
 }
 
@@ -1404,7 +1492,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
   vector_row = place_row(bank, i, 0);
   attribute_row = place_row(bank, i, 1);
   write_row(&vector_row, &head->vector_scale, d.vector, m->similarity == kCosine);
-  write_row(&attribute_row, &head->attribute_scale, attributes, 0);
+  if (kAttributes) write_row(&attribute_row, &head->attribute_scale, attributes, 0);
   ++bank->added;
   if (index) *index = m->classes + i;
   return PNRT_OK;
@@ -1422,7 +1510,7 @@ pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name) {
     hashes(bank)[index - bank->model->classes] = 0;
     --bank->added;
   }
-  if (bank->learning) clear(experience_at(bank, index), experience_bytes(bank->model));
+  if (kLearn && bank->learning) clear(experience_at(bank, index), experience_bytes(bank->model));
   return PNRT_OK;
 }
 
@@ -1459,7 +1547,7 @@ static pnrt_status centre(const pnrt_model* m, float* f, float* evidence) {
   if (m->similarity == kCosine && m->semantic_centre)
     for (j = 0; j < m->outputs; ++j) f[j] -= m->semantic_centre[j];
   if (!is_finite(product_sum(f, f, m->outputs))) return PNRT_NOT_FINITE;
-  if (evidence) evidence[kLength] = length_of(f, m->outputs);
+  if (kReject && evidence) evidence[kLength] = length_of(f, m->outputs);
   return PNRT_OK;
 }
 
@@ -1587,14 +1675,15 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
                           size_t work_bytes) {
   const uint32_t among = query ? query->among : PNRT_ALL;
   const uint32_t slots = pnrt_class_slots(model, bank);
-  const int rejects = query && query->reject;
+  const int rejects = kReject && query && query->reject;
   arena a;
   float *f, *scores, sum = 0, evidence[kEvidence];
   uint32_t c, i, classes = 0;
   pnrt_status status = start(&a, model, bank, work, work_bytes);
   if (status != PNRT_OK) return status;
-  if (!features || !top || !verdict || k == 0 || among > PNRT_UNSEEN || (rejects && query->reject != 1))
+  if (!features || !top || !verdict || k == 0 || among > PNRT_UNSEEN || (query && query->reject > 1))
     return PNRT_BAD_ARGUMENT;
+  if (!kReject && query && query->reject) return PNRT_LEFT_OUT;
   if (rejects && !model->rejection) return PNRT_NO_REJECTION;
   f = carve_floats(&a, model->outputs);
   scores = carve_floats(&a, slots);
@@ -1624,6 +1713,44 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
 
 /* ---- learning ---- */
 
+/* v = weight * v + sum, at unit length. */
+ONE_COPY MAY_BE_UNUSED static void draw_towards(float* v, float weight, const float* sum, uint32_t n) {
+  uint32_t j;
+  for (j = 0; j < n; ++j) v[j] = weight * v[j] + sum[j];
+  to_unit_length(v, n);
+}
+
+/* The most samples of a class that are remembered, and how many of them make it move. */
+MAY_BE_UNUSED static float most_samples(const pnrt_model* m) { return 10.0f * m->strength; }
+MAY_BE_UNUSED static float least_samples(const pnrt_model* m) {
+  const float half = most_samples(m) / 2;
+  return half < 3.0f ? half : 3.0f;
+}
+
+MAY_BE_UNUSED static int has_length(const pnrt_model* m, const float* v) {
+  return all_finite(v, m->outputs) && is_finite(length_of(v, m->outputs));
+}
+
+/* Places a class by what was learned of it, and by nothing else: a bank that is loaded is as it was when saved. */
+MAY_BE_UNUSED static void place_class(const pnrt_bank* bank, uint32_t index) {
+  const pnrt_model* m = bank->model;
+  const uint32_t p = m->outputs;
+  experience* e = experience_at(bank, index);
+  float *taught = sums_of(e), *sum = taught + p, *v = sum + 2 * (size_t)p, length;
+  const int adapted = e->samples >= least_samples(m) && e->samples > 0;
+  uint32_t j;
+  stored_row(m, bank, index, 0, v);
+  e->moved = (e->taught > 0 || adapted) && has_length(m, v);
+  if (!e->moved) return;
+  length = length_of(v, p);
+  if (!(length > 0)) length = 1;
+  to_unit_length(v, p);
+  if (e->taught > 0) draw_towards(v, m->example_prior, taught, p);
+  if (adapted) draw_towards(v, m->strength, sum, p);
+  for (j = 0; j < p; ++j) v[j] *= length;
+}
+
+#ifndef PNRT_NO_LEARN
 size_t pnrt_learning_bytes(const pnrt_bank* bank) {
   uint64_t bytes;
   if (!bank || !has_class_space(bank->model)) return 0;
@@ -1647,43 +1774,6 @@ pnrt_status pnrt_forget(pnrt_bank* bank) {
   if (!bank->learning) return PNRT_CANNOT_LEARN;
   clear(bank->learning, pnrt_learning_bytes(bank));
   return PNRT_OK;
-}
-
-/* v = weight * v + sum, at unit length. */
-static void draw_towards(float* v, float weight, const float* sum, uint32_t n) {
-  uint32_t j;
-  for (j = 0; j < n; ++j) v[j] = weight * v[j] + sum[j];
-  to_unit_length(v, n);
-}
-
-/* The most samples of a class that are remembered, and how many of them make it move. */
-static float most_samples(const pnrt_model* m) { return 10.0f * m->strength; }
-static float least_samples(const pnrt_model* m) {
-  const float half = most_samples(m) / 2;
-  return half < 3.0f ? half : 3.0f;
-}
-
-static int has_length(const pnrt_model* m, const float* v) {
-  return all_finite(v, m->outputs) && is_finite(length_of(v, m->outputs));
-}
-
-/* Places a class by what was learned of it, and by nothing else: a bank that is loaded is as it was when saved. */
-static void place_class(const pnrt_bank* bank, uint32_t index) {
-  const pnrt_model* m = bank->model;
-  const uint32_t p = m->outputs;
-  experience* e = experience_at(bank, index);
-  float *taught = sums_of(e), *sum = taught + p, *v = sum + 2 * (size_t)p, length;
-  const int adapted = e->samples >= least_samples(m) && e->samples > 0;
-  uint32_t j;
-  stored_row(m, bank, index, 0, v);
-  e->moved = (e->taught > 0 || adapted) && has_length(m, v);
-  if (!e->moved) return;
-  length = length_of(v, p);
-  if (!(length > 0)) length = 1;
-  to_unit_length(v, p);
-  if (e->taught > 0) draw_towards(v, m->example_prior, taught, p);
-  if (adapted) draw_towards(v, m->strength, sum, p);
-  for (j = 0; j < p; ++j) v[j] *= length;
 }
 
 static pnrt_status start_learning(arena* a, const pnrt_bank* bank, const float* features, void* work, size_t bytes) {
@@ -1805,9 +1895,11 @@ pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features,
   place_class(bank, index);
   return PNRT_OK;
 }
+#endif
 
 /* ---- saved banks ---- */
 
+#ifndef PNRT_NO_SAVE
 /* Header: magic, version, size, CRC-32 as in a model; the checksum of the model, and how many classes were added and
  * learned of. Then the bytes of removed classes; the added ones, each as its number and place; those learned of, each
  * as its index, the two numbers of samples and the two sums. */
@@ -1819,7 +1911,7 @@ static unsigned char* saved_part(const pnrt_bank* bank, uint32_t index) {
 }
 
 static int knows(const pnrt_bank* bank, uint32_t index) {
-  const experience* e = bank->learning ? experience_at(bank, index) : 0;
+  const experience* e = kLearn && bank->learning ? experience_at(bank, index) : 0;
   return e && (e->taught > 0 || e->samples > 0);
 }
 
@@ -1937,12 +2029,13 @@ static pnrt_status check_saved(const pnrt_bank* bank, const unsigned char* p) {
                         (const char*)at + 4 + offsetof(place_head, name)) == 0)
         return PNRT_INVALID;
   }
-  for (i = 0; i < known; ++i, at += saved_experience_bytes(m)) {
+  if (!kLearn && known > 0) return PNRT_LEFT_OUT;
+  for (i = 0; kLearn && i < known; ++i, at += saved_experience_bytes(m)) {
     if ((i > 0 && u32_at(at) <= last) || !has_saved_class(m, removed, added, u32_at(at)) || !is_experience(m, at + 4))
       return PNRT_INVALID;
     last = u32_at(at);
   }
-  return known > 0 && !bank->learning ? PNRT_CANNOT_LEARN : PNRT_OK;
+  return kLearn && known > 0 && !bank->learning ? PNRT_CANNOT_LEARN : PNRT_OK;
 }
 
 pnrt_status pnrt_bank_load(pnrt_bank* bank, const void* buffer, size_t bytes) {
@@ -1971,16 +2064,18 @@ pnrt_status pnrt_bank_load(pnrt_bank* bank, const void* buffer, size_t bytes) {
     copy(head, at + 4, place_bytes(m));
     hashes(bank)[u32_at(at)] = hash_of(head->name);
   }
-  if (bank->learning) pnrt_forget(bank);
-  for (i = 0; i < u32_at(p + 28); ++i, at += saved_experience_bytes(m)) {
+  if (kLearn && bank->learning) clear(bank->learning, experience_bytes(m) * pnrt_class_slots(m, bank));
+  for (i = 0; kLearn && i < u32_at(p + 28); ++i, at += saved_experience_bytes(m)) {
     copy(saved_part(bank, u32_at(at)), at + 4, saved_experience_bytes(m) - 4);
     place_class(bank, u32_at(at));
   }
   return PNRT_OK;
 }
+#endif
 
 /* ---- explanation ---- */
 
+#ifndef PNRT_NO_EXPLAIN
 /* q values of prepared attributes as m of attribute space. `unit`: along axes of length 1, which keeps lengths and
  * angles. */
 static void expand(const pnrt_model* m, const float* v, int unit, float* row, float* out) {
@@ -2176,3 +2271,4 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
   for (j = 0; j < model->attributes; ++j) explanation->examples -= contributions[j];
   return is_finite(explanation->examples) && all_finite(contributions, model->attributes) ? PNRT_OK : PNRT_NOT_FINITE;
 }
+#endif

@@ -16,6 +16,15 @@
  * docs/device.md describes the file format and the checks of pnrt_open. Models with int8 weights give bitwise identical
  * results on every machine with IEEE floats, with or without SIMD. Compile without -ffast-math or any of its parts;
  * with clang also without -ffp-contract=fast.
+ *
+ * These switches, defined for the runtime and for what includes this header, leave code out:
+ *   PNRT_NO_LEARN    learning from samples (pnrt_adapt, pnrt_teach)
+ *   PNRT_NO_SAVE     saving and loading of banks
+ *   PNRT_NO_EXPLAIN  explanations
+ *   PNRT_NO_REJECT   rejection of unknown samples
+ *   PNRT_NO_FLOAT    models exported with float32 or float16 weights: int8 alone
+ *   PNRT_NO_SIMD     instructions that not every processor of the target has
+ * What is left gives the same bits.
  */
 #ifndef PARSNETS_RT_H
 #define PARSNETS_RT_H
@@ -48,7 +57,8 @@ typedef enum pnrt_status {
   PNRT_FULL,          /* the bank has no free slot */
   PNRT_CANNOT_LEARN,  /* the bank has no learning memory, or its model no class space */
   PNRT_OTHER_MODEL,   /* the bank was saved with another model */
-  PNRT_NO_REJECTION   /* the model cannot tell unknown samples: it was not calibrated for that before export */
+  PNRT_NO_REJECTION,  /* the model cannot tell unknown samples: it was not calibrated for that before export */
+  PNRT_LEFT_OUT       /* the model or the call needs code that a PNRT_NO_... switch left out */
 } pnrt_status;
 
 /* Description of a status; never null. */
@@ -56,8 +66,16 @@ const char* pnrt_status_text(pnrt_status status);
 
 /* Storage of a section of the file. */
 typedef enum pnrt_type { PNRT_ABSENT = 0, PNRT_F32 = 1, PNRT_F16 = 2, PNRT_I8 = 3, PNRT_BYTES = 4 } pnrt_type;
-/* Instruction set of the products. VNNI is AVX2 with AVX-512 VNNI for int8, DOT is NEON with SDOT for int8. */
-typedef enum pnrt_path { PNRT_SCALAR = 0, PNRT_NEON = 1, PNRT_AVX2 = 2, PNRT_VNNI = 3, PNRT_DOT = 4 } pnrt_path;
+/* Instruction set of the products. VNNI is AVX2 with AVX-512 VNNI for int8, DOT is NEON with SDOT for int8, WASM is
+ * SIMD128 of WebAssembly for int8. */
+typedef enum pnrt_path {
+  PNRT_SCALAR = 0,
+  PNRT_NEON = 1,
+  PNRT_AVX2 = 2,
+  PNRT_VNNI = 3,
+  PNRT_DOT = 4,
+  PNRT_WASM = 5
+} pnrt_path;
 
 /* rows x cols, row-major; each int8 row has a scale. */
 typedef struct pnrt_matrix {
@@ -237,6 +255,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
 /* Removes a class, either an added one or one of the model, and what was learned of it. */
 pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name);
 
+#ifndef PNRT_NO_LEARN
 /* ---- Learning on the device: samples move the places of classes (docs/device.md). Class space only. ---- */
 
 /* Size of the learning memory of a bank; 0 if its model has no class space, or if it exceeds size_t. */
@@ -253,7 +272,9 @@ pnrt_status pnrt_teach(pnrt_bank* bank, const char* name, const float* features,
                        size_t work_bytes);
 /* Forgets all samples: classes are back in the places of the model or of their attributes. */
 pnrt_status pnrt_forget(pnrt_bank* bank);
+#endif
 
+#ifndef PNRT_NO_SAVE
 /* Size of what pnrt_bank_save writes now; 0 if it exceeds 2^31 - 1 bytes. */
 size_t pnrt_saved_bytes(const pnrt_bank* bank);
 /* Writes added and removed classes and what was learned: pnrt_saved_bytes bytes, of any alignment. */
@@ -261,6 +282,7 @@ pnrt_status pnrt_bank_save(const pnrt_bank* bank, void* buffer, size_t bytes);
 /* Replaces the contents of the bank by saved ones (of exactly `bytes` bytes, of any alignment). Needs the same model,
  * enough capacity, and learning memory if something had been learned. Nothing changes unless PNRT_OK is returned. */
 pnrt_status pnrt_bank_load(pnrt_bank* bank, const void* buffer, size_t bytes);
+#endif
 
 /* ---- Below, `bank` may be null: the classes of the model. ---- */
 
@@ -319,6 +341,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
                           const pnrt_query* query, pnrt_match* top, uint32_t k, pnrt_verdict* verdict, void* work,
                           size_t work_bytes);
 
+#ifndef PNRT_NO_EXPLAIN
 /* Comparison of the best class with the second. */
 typedef struct pnrt_explanation {
   uint32_t winner, runner_up;          /* equal if there is only one class */
@@ -333,6 +356,7 @@ typedef struct pnrt_explanation {
 pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const float* features,
                          pnrt_explanation* explanation, float* contributions, float* predicted, void* work,
                          size_t work_bytes);
+#endif
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,9 @@ bench="$photos $backbone git liblinear-dev libsvm-dev python3-scipy python3-skle
 peers="$test octave texlive-latex-base $backbone"
 playground="$photos python3-numpy python3-pil"
 page="$playground chromium python3-onnx"
+# The runtime for browsers, and for microcontrollers under an emulator.
+wasm="clang-14 lld-14"
+microcontroller="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"
@@ -39,12 +42,14 @@ case "${1:-}" in
   playground) wanted=$playground ;;
   page) wanted=$page; needs_npm=1 ;;
   cross) wanted=$cross ;;
+  wasm) wanted=$wasm ;;
+  microcontroller) wanted=$microcontroller ;;
   docs) wanted=$docs ;;
   lint) wanted=$lint ;;
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|microcontroller|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 [ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 

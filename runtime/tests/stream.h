@@ -52,6 +52,7 @@ static pnrt_status stream_add_class(pnrt_bank* bank, float* attributes, void* wo
   return pnrt_add_class(bank, "added", attributes, 0, work, work_bytes);
 }
 
+#ifndef PNRT_NO_LEARN
 /* Adapts to `samples` samples, now one at a time, now kStreamBatch. `batch` has room for kStreamBatch samples. */
 static pnrt_status stream_adapt(pnrt_bank* bank, uint32_t samples, float* batch, uint32_t* moves, void* work,
                                 size_t work_bytes) {
@@ -67,5 +68,6 @@ static pnrt_status stream_adapt(pnrt_bank* bank, uint32_t samples, float* batch,
   }
   return PNRT_OK;
 }
+#endif
 
 #endif

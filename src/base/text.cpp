@@ -97,6 +97,19 @@ std::string csv_cell(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string base64(std::string_view bytes) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve(bytes.size() * 4 / 3 + 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::size_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k) text += i + k > bytes.size() ? '=' : digits[group >> (18 - 6 * k) & 63];
+  }
+  return text;
+}
+
 std::unordered_map<std::string_view, std::size_t> places_by_name(const std::vector<std::string>& names) {
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);

@@ -30,6 +30,9 @@ std::string in_lower_case(std::string_view text);
 /// As a cell of a CSV line or an item of a comma-separated list: in quotes, doubled inside, where it needs them.
 std::string csv_cell(std::string_view text);
 
+/// Bytes as base64, as data: URLs have them.
+std::string base64(std::string_view bytes);
+
 /// Where each name stands in the list, first if it does twice. The names must outlive the result.
 std::unordered_map<std::string_view, std::size_t> places_by_name(const std::vector<std::string>& names);
 

@@ -13,6 +13,7 @@
 #include "base/json_file.hpp"
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
+#include "base/text.hpp"
 #include "data/sample_set.hpp"
 #include "eval/metrics.hpp"
 #include "eval/reference.hpp"
@@ -417,23 +418,6 @@ Json overview_json(const std::vector<Json>& parts, const std::vector<std::string
 }
 
 // Photographs of the samples for the report, as a data: URL.
-
-namespace {
-
-std::string base64(const std::string& bytes) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(bytes.size() * 4 / 3 + 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::size_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += i + k > bytes.size() ? '=' : digits[group >> (18 - 6 * k) & 63];
-  }
-  return text;
-}
-
-}  // namespace
 
 Thumbnails read_thumbnails(const std::filesystem::path& folder, std::size_t samples) {
   for (const char* type : {"jpeg", "png"}) {

@@ -11,5 +11,10 @@ std::string_view playground_html();
 std::string_view playground_css();
 /// /playground.js.
 std::string_view playground_js();
+/// The playground without a server, as one page: with JSON for offline.js in the place of @PAGE_DATA@.
+std::string_view offline_html();
+/// The device runtime as WebAssembly, plain and with SIMD128.
+std::string_view parsnets_wasm();
+std::string_view parsnets_simd_wasm();
 
 }  // namespace parsnets

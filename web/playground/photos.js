@@ -13,7 +13,8 @@ class PhotoInput {
     const button = document.getElementById("choose-photo");
     const hint = document.getElementById("photo-hint");
     if (!model.photos) {
-      hint.append(...withCode("To use your own photos, start the server with a backbone: `parsnets serve --backbone resnet50.onnx …`"));
+      if (model.offline) hint.textContent = "Your own photos need a server: this page has no backbone.";
+      else hint.append(...withCode("To use your own photos, start the server with a backbone: `parsnets serve --backbone resnet50.onnx …`"));
       window.addEventListener("dragover", (event) => event.preventDefault());
       window.addEventListener("drop", (event) => {
         event.preventDefault();

@@ -1,0 +1,2 @@
+/* What the runtime needs of the C library: WebAssembly has it as an instruction. */
+static inline float sqrtf(float v) { return __builtin_sqrtf(v); }
