@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "parsnets/error.hpp"
+
 namespace parsnets {
 
 bool append_utf8(std::string& text, std::uint32_t code_point) {
@@ -67,6 +69,12 @@ std::string escaped(std::string_view text, std::size_t longest) {
 }
 
 std::string in_quotes(std::string_view text) { return "'" + escaped(text, 39) + "'"; }
+
+void require_printable(const std::vector<std::string>& names, const std::string& file, const std::string& field) {
+  for (const auto& name : names)
+    if (escaped(name) != name)
+      throw Error(BadInput{file, field, "names in UTF-8 without control characters", in_quotes(name), "rename it"});
+}
 
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
