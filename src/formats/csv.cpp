@@ -299,21 +299,27 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
   }
 }
 
-CsvTable parse_csv(std::string_view text, const std::string& name, bool has_header) {
-  CsvTable table;
+CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header) {
+  CsvCells table;
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
+  table.lines_.reserve(lines);
+  table.ends_.reserve(lines + static_cast<std::size_t>(std::ranges::count(text, ',')));
   visit_rows(text, name, [&](std::vector<std::string> cells, std::size_t line) {
     if (has_header && table.header.empty()) {
       check_header(cells, name, line);
       table.header = std::move(cells);
     } else {
-      table.rows.push_back(std::move(cells));
-      table.lines.push_back(line);
+      for (const auto& cell : cells) {
+        table.text_ += cell;
+        table.ends_.push_back(static_cast<std::uint32_t>(table.text_.size()));
+      }
+      table.lines_.push_back(static_cast<std::uint32_t>(line));
     }
   });
   return table;
 }
 
-CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
+CsvCells read_csv(const std::filesystem::path& file, bool has_header) {
   return parse_csv(read_text_file(file), file.string(), has_header);
 }
 
