@@ -1,6 +1,7 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
+        wheel bench benchmarks-page sanitize budgets faults stress stress-chroot coverage cross lint lint-tidy \
+        runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -128,6 +129,20 @@ sanitize:
 	@scripts/setup.sh test
 	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS)
 	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -R 'Threads|Thread|Synth'
+
+# What costly files take, in larger sizes than in the tests; SECURITY.md states the limits.
+SCALE ?= 4
+budgets:
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@/usr/bin/python3 tests/budgets/budgets_test.py $(CLI) $(SCALE)
+
+# Commands that are killed at each of their file calls, or see it fail.
+faults:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_cli fault_points
+	@/usr/bin/python3 tests/faults/faults_test.py $(CLI) build/libfault_points.so 0
 
 # The tests many times (ROUNDS, 10 by default) in random order, with idle and with busy cores.
 stress:
