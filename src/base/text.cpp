@@ -1,7 +1,5 @@
 #include "base/text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "parsnets/error.hpp"
@@ -48,6 +46,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string escaped(std::string_view text, std::size_t longest) {
+  constexpr const char* kDigits = "0123456789abcdef";
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     if (out.size() > longest) {
@@ -63,7 +62,8 @@ std::string escaped(std::string_view text, std::size_t longest) {
     if (plain)
       out += text.substr(start, i - start);
     else
-      for (std::size_t k = start; k < i; ++k) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
+      for (std::size_t k = start; k < i; ++k)
+        for (const char digit : {'\\', 'x', kDigits[text[k] >> 4 & 15], kDigits[text[k] & 15]}) out += digit;
   }
   return out;
 }
