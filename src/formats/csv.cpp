@@ -11,7 +11,6 @@
 #include <cstring>
 #include <limits>
 #include <locale>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -152,10 +151,10 @@ void visit_rows(std::string_view text, const std::string& file,
 }
 
 void check_header(const std::vector<std::string>& names, const std::string& file, std::size_t line) {
-  std::set<std::string> seen;
-  for (const auto& name : names)
-    if (!seen.insert(name).second)
-      fail(file, line, "column " + in_quotes(name), "unique column names", "a duplicate", "rename one of them");
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    fail(file, line, "column " + in_quotes(*twice), "unique column names", "a duplicate", "rename one of them");
 }
 
 void write_if_long(AtomicFile& out, std::string& lines) {
