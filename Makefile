@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel bench benchmarks-page sanitize budgets faults stress stress-chroot coverage cross lint lint-tidy \
+        wheel bench benchmarks-page sanitize budgets faults fuzz stress stress-chroot coverage cross lint lint-tidy \
         runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
@@ -137,6 +137,13 @@ budgets:
 	@$(MAKE) --no-print-directory build
 	@/usr/bin/python3 tests/budgets/budgets_test.py $(CLI) $(SCALE)
 
+# Readers of files and requests on made-up bytes, SECONDS in all; a find is a file in build-fuzz that reproduces it.
+SECONDS ?= 600
+fuzz:
+	@scripts/setup.sh clang
+	@cmake --preset fuzz > /dev/null && cmake --build build-fuzz -j $(JOBS) --target fuzz_readers
+	@scripts/fuzz.sh build-fuzz/fuzz_readers $(SECONDS)
+
 # Commands that are killed at each of their file calls, or see it fail.
 faults:
 	@scripts/setup.sh test
@@ -182,4 +189,4 @@ install: build
 	@cmake --install build
 
 clean:
-	@rm -rf build build-debug build-clang build-tidy build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out
+	@rm -rf build build-debug build-clang build-tidy build-asan-ubsan build-tsan build-coverage build-fuzz build-aarch64 build-*-runtime out
