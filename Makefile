@@ -1,6 +1,7 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel wasm npm microcontroller bench benchmarks-page sanitize stress stress-chroot coverage cross lint lint-tidy runtime-size docs install clean
+        wheel wasm npm microcontroller bench benchmarks-page sanitize budgets faults fuzz stress stress-chroot coverage \
+        cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -129,6 +130,27 @@ sanitize:
 	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS)
 	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -R 'Threads|Thread|Synth'
 
+# What costly files take, in larger sizes than in the tests; SECURITY.md states the limits.
+SCALE ?= 4
+budgets:
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory build
+	@/usr/bin/python3 tests/budgets/budgets_test.py $(CLI) $(SCALE)
+
+# Readers of files and requests on made-up bytes, SECONDS in all; a find is a file in build-fuzz that reproduces it.
+SECONDS ?= 600
+fuzz:
+	@scripts/setup.sh clang
+	@cmake --preset fuzz > /dev/null && cmake --build build-fuzz -j $(JOBS) --target fuzz_readers
+	@scripts/fuzz.sh build-fuzz/fuzz_readers $(SECONDS)
+
+# Commands that are killed at each of their file calls, or see it fail.
+faults:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_cli fault_points
+	@/usr/bin/python3 tests/faults/faults_test.py $(CLI) build/libfault_points.so 0
+
 # The tests many times (ROUNDS, 10 by default) in random order, with idle and with busy cores.
 stress:
 	@scripts/setup.sh test
@@ -188,4 +210,4 @@ install: build
 	@cmake --install build
 
 clean:
-	@rm -rf build build-debug build-clang build-tidy build-asan-ubsan build-tsan build-coverage build-aarch64 build-*-runtime out
+	@rm -rf build build-debug build-clang build-tidy build-asan-ubsan build-tsan build-coverage build-fuzz build-aarch64 build-*-runtime out

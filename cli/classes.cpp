@@ -49,7 +49,7 @@ Matrix<float> read_examples(const ClassesState& state, const Model& model, Conte
 
 /// Adds the classes of a table `class,<attributes>`; columns are matched by name where the model knows them.
 std::vector<std::string> add_from(Model& model, const std::string& file, const std::vector<std::string>& wanted) {
-  const CsvTable table = read_csv(file, true);
+  const CsvCells table = read_csv(file, true);
   const auto column = [&](const std::string& name) {
     return static_cast<std::size_t>(std::ranges::find(table.header, name) - table.header.begin());
   };
@@ -71,23 +71,23 @@ std::vector<std::string> add_from(Model& model, const std::string& file, const s
   std::unordered_set<std::string> left = chosen;
   std::vector<std::string> names;
   std::vector<float> values;
-  for (const auto& row : table.rows) {
-    const std::string& name = row[class_column];
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    const std::string name(table.cell(r, class_column));
     if (!wanted.empty() && !chosen.contains(name)) continue;
     left.erase(name);
     names.push_back(name);
     for (const auto c : columns) {
       double value = 0;
-      if (!parse_number(row[c], value) || !std::isfinite(value))
+      if (!parse_number(table.cell(r, c), value) || !std::isfinite(value))
         throw Error(BadInput{file, fmt::format("class '{}', column '{}'", name, table.header[c]), "a number",
-                             "'" + row[c] + "'", "a class that is added needs all values"});
+                             in_quotes(table.cell(r, c)), "a class that is added needs all values"});
       values.push_back(static_cast<float>(value));
     }
   }
   for (const auto& name : wanted) {
     if (!left.contains(name)) continue;
     std::vector<std::string> known;
-    for (const auto& row : table.rows) known.push_back(row[class_column]);
+    for (std::size_t r = 0; r < table.rows(); ++r) known.emplace_back(table.cell(r, class_column));
     throw Error(BadInput{file, "class", "a row for '" + name + "'", "none" + did_you_mean(name, known), ""});
   }
   if (names.empty()) throw Error(BadInput{file, "", "at least one class", "none", ""});
@@ -100,10 +100,12 @@ std::vector<std::string> read_labels(const std::filesystem::path& file, std::vec
   if (file.extension() == ".npy") return read_npy_strings({file, ""});
   if (file.extension() != ".csv")
     throw Error(BadInput{file.string(), "", "a .npy or .csv file", "'" + file.extension().string() + "'", ""});
-  CsvTable table = read_csv(file, false);
-  lines = std::move(table.lines);
+  const CsvCells table = read_csv(file, false);
   std::vector<std::string> names;
-  for (const auto& row : table.rows) names.push_back(row.at(0));
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    lines.push_back(table.line(r));
+    names.emplace_back(table.cell(r, 0));
+  }
   return names;
 }
 

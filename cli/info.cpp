@@ -32,10 +32,8 @@ namespace {
 /// Adds the name, the type and the shape of a part to the contents of a file.
 using AddPart = std::function<void(const std::string&, const std::string&, const std::string&)>;
 
-void add_array(const NpyLocation& where, const AddPart& add) {
-  const NpyHeader header = read_npy_header(where);
-  add(where.member.empty() ? where.file.filename().string() : where.member,
-      header.is_text ? "text" : std::string(element_name(header.type)),
+void add_array(const std::string& name, const NpyHeader& header, const AddPart& add) {
+  add(name, header.is_text ? "text" : std::string(element_name(header.type)),
       fmt::format("{}", fmt::join(header.shape, " x ")));
 }
 
@@ -163,9 +161,11 @@ Output file_info(const std::filesystem::path& path) {
     const auto file = MatFile::open(path);
     for (const auto& v : file->variables()) add(v.name, v.kind, fmt::format("{} x {}", v.rows, v.cols));
   } else if (ending == ".npy") {
-    add_array({path, ""}, add);
+    add_array(path.filename().string(), read_npy_header({path, ""}), add);
   } else if (ending == ".npz") {
-    for (const auto& member : npz_members(path)) add_array({path, member}, add);
+    visit_npz(path, [&](const std::string& member, const NpySource& source) {
+      add_array(member, read_npy_header(source), add);
+    });
   } else if (ending == ".csv") {
     const CsvShape table = csv_shape(path);
     add(path.filename().string(), "table", fmt::format("{} x {}", table.rows, table.cols));

@@ -2,11 +2,13 @@
 // The processes that run this command together, when it was started by mpirun.
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <string>
 
 #include "base/processes.hpp"
+#include "parsnets/error.hpp"
 
 namespace parsnets::cli {
 
@@ -42,6 +44,10 @@ std::string mpi_library();
 inline void* open_module(const char* name, int flags, std::string& problem) {
   std::error_code ignored;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  if (folder.empty()) {  // never from the current folder
+    problem = "no /proc that says where the tool is";
+    return nullptr;
+  }
   for (const auto& place : {folder / name, folder / ".." / PARSNETS_MODULE_FOLDER / name})
     if (std::filesystem::exists(place, ignored)) {
       if (void* module = ::dlopen(place.c_str(), flags)) return module;
@@ -53,7 +59,10 @@ inline void* open_module(const char* name, int flags, std::string& problem) {
 
 template <class F>
 F* function_of(void* module, const char* name) {
-  return reinterpret_cast<F*>(::dlsym(module, name));
+  void* function = ::dlsym(module, name);
+  if (function == nullptr)
+    throw Error(ErrorCode::failure, fmt::format("the module has no {}: it is of another build; build again", name));
+  return reinterpret_cast<F*>(function);
 }
 
 }  // namespace parsnets::cli

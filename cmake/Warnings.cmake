@@ -5,6 +5,12 @@ target_compile_options(parsnets_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual -Wno-pedantic>)
 # No contraction: fused multiply-adds would make results depend on the instruction set.
 target_compile_options(parsnets_flags INTERFACE -ffp-contract=off)
+# Releases: stacks have guards, string functions check their room, and what the loader writes is read-only afterwards.
+if(NOT PARSNETS_SANITIZE)
+  target_compile_options(parsnets_flags INTERFACE
+                         $<$<CONFIG:Release>:-fstack-protector-strong;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
+  target_link_options(parsnets_flags INTERFACE $<$<CONFIG:Release>:LINKER:-z,relro,-z,now>)
+endif()
 if(PARSNETS_WERROR)
   target_compile_options(parsnets_flags INTERFACE -Werror)
 endif()

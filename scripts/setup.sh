@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages a target needs, if any are missing. Usage: setup.sh build|test|peers|...
+# Installs the Debian packages a target needs, if any are missing: says how, and asks on a terminal. Usage: setup.sh build|test|peers|...
 set -eu
 
 build="g++ cmake ninja-build pkg-config libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
@@ -60,7 +60,7 @@ for package in $wanted; do
 done
 [ -n "$missing" ] || exit 0
 
-install="apt-get install -y --no-install-recommends$missing"
+install="apt-get -q install -y --no-install-recommends$missing"
 if [ "$(id -u)" = 0 ]; then
   sudo=""
 elif command -v sudo >/dev/null 2>&1; then
@@ -70,10 +70,15 @@ else
   echo "  apt-get update && $install" >&2
   exit 1
 fi
-echo "installing:$missing"
+echo "These packages are missing; this installs them:"
+echo "  ${sudo:+$sudo }apt-get update && ${sudo:+$sudo }$install"
+if [ -t 0 ] && [ -t 1 ] && [ -z "${CI:-}" ]; then  # elsewhere nobody can answer
+  printf 'Go on? [Y/n] '
+  read -r answer
+  case "$answer" in [Nn]*) exit 1 ;; esac
+fi
 start=$(date +%s)
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -q >/dev/null
+$sudo apt-get -q update
 # shellcheck disable=SC2086
-$sudo env DEBIAN_FRONTEND=noninteractive $install >/dev/null
+$sudo env DEBIAN_FRONTEND=noninteractive $install
 echo "installed packages in $(($(date +%s) - start)) s"

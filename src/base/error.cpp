@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/option_name.hpp"
+#include "base/text.hpp"
 #include "parsnets/progress.hpp"
 
 namespace parsnets {
@@ -75,10 +76,8 @@ namespace {
 /// Quoted file contents may hold line breaks or terminal escapes; a message is one plain line.
 std::string one_line(const std::string& message) {
   std::string line;
-  for (auto& [text, option, value] : message_parts(message)) {
-    for (char& c : text)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    line += option.empty() ? text : option_name(option, value);
+  for (const auto& [text, option, value] : message_parts(message)) {
+    line += option.empty() ? escaped(text) : option_name(option, value);
   }
   return line;
 }

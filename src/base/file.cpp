@@ -32,18 +32,45 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-/// Makes and removes a file in `folder`, or in the nearest folder above that is there; errors name `wanted`.
+/// Makes a file in `folder`, or in the nearest folder above that is there; errors name `wanted`.
 void try_to_write(const std::filesystem::path& folder, const std::filesystem::path& wanted) {
   std::error_code unknown;
   std::filesystem::path nearest = std::filesystem::absolute(folder).lexically_normal();
   while (!std::filesystem::exists(std::filesystem::symlink_status(nearest, unknown)) && nearest.has_relative_path())
     nearest = nearest.parent_path();
-  std::string probe = (nearest / ".parsnets-XXXXXX").string();
-  const Descriptor fd = ::mkostemp(probe.data(), O_CLOEXEC);
-  if (fd < 0)
+  if (unnamed_file(nearest) < 0)
     throw Error(BadInput{wanted.string(), "", "a writable path", nearest.string() + ": " + std::strerror(errno),
                          "choose a folder that you may write to"});
-  ::unlink(probe.c_str());
+}
+
+/// Where a file of this name is written: at the end of its symbolic links.
+std::filesystem::path target_of(std::filesystem::path path) {
+  std::error_code none;
+  for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(path, none)); ++links) {
+    if (links == 40) write_failed(path, ELOOP);
+    path = folder_of(path) / std::filesystem::read_symlink(path, none);
+  }
+  return path;
+}
+
+/// Returns an errno.
+int lock(int fd, int operation) {
+  while (::flock(fd, operation) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+bool is_file_at(int fd, const std::string& name) {
+  struct stat held {
+  }, there{};
+  return ::fstat(fd, &held) == 0 && ::stat(name.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+         held.st_ino == there.st_ino;
+}
+
+/// A writer holds a lock on its temporary file: one that can be locked was left by a process that was killed.
+bool remove_if_abandoned(const std::string& temporary) {
+  const Descriptor fd = ::open(temporary.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  return fd >= 0 && lock(fd, LOCK_EX | LOCK_NB) == 0 && is_file_at(fd, temporary) && ::unlink(temporary.c_str()) == 0;
 }
 
 }  // namespace
@@ -114,14 +141,32 @@ MappedFile::MappedFile(const InputFile& file, int flags) {
 
 void MappedFile::Unmap::operator()(std::byte* data) const { ::munmap(data, size); }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
-  std::string pattern = path.string() + ".tmp-XXXXXX";
-  fd_ = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (fd_ < 0) write_failed(path, errno);
-  temporary_ = pattern;
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(fd_, 0666 & ~mask);
+AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(target_of(path)) {
+  struct stat earlier {};
+  const bool replaces = ::stat(path_.c_str(), &earlier) == 0;
+  const auto numbered = [&](int number) { return path_.string() + ".parsnets-" + std::to_string(number); };
+  int number = 0;
+  while (fd_ < 0) {
+    temporary_ = numbered(number);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
+    if (fd_ < 0 && errno != EEXIST) write_failed(path, errno);
+    if (fd_ < 0 && !remove_if_abandoned(temporary_)) ++number;
+    if (fd_ >= 0 && lock(fd_, LOCK_EX) == 0 && !is_file_at(fd_, temporary_)) fd_ = {};  // taken for abandoned
+  }
+  while (remove_if_abandoned(numbered(++number))) continue;
+  if (!replaces) return;
+  // Who is not in the group any more must not let a new one read.
+  const bool kept = ::fchown(fd_, earlier.st_uid, earlier.st_gid) == 0 || ::fchown(fd_, -1, earlier.st_gid) == 0;
+  ::fchmod(fd_, earlier.st_mode & (kept ? 0777 : 0707));
+}
+
+Descriptor unnamed_file(const std::filesystem::path& folder) {
+  Descriptor fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  std::string name = (folder / ".parsnets-XXXXXX").string();  // for file systems without such files
+  fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd >= 0) ::unlink(name.c_str());
+  return fd;
 }
 
 AtomicFile::~AtomicFile() {
@@ -143,6 +188,7 @@ void AtomicFile::commit() {
   if (::fsync(fd_) != 0) write_failed(path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) write_failed(path_, errno);
   temporary_.clear();
+  fd_ = {};
   const Descriptor folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ::fsync(folder);
 }
@@ -154,7 +200,7 @@ void check_writable(const std::filesystem::path& path) {
   if (folder || (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
     throw Error(BadInput{path.string(), "", "a file to write", folder ? "a directory" : "a special file",
                          "give the path of a file"});
-  try_to_write(folder_of(path), path);
+  try_to_write(folder_of(target_of(path)), path);
 }
 
 void check_writable_folder(const std::filesystem::path& folder) { try_to_write(folder, folder); }
@@ -200,13 +246,6 @@ void wait_for(int fd, const std::string& name, ProgressObserver* progress) {
     if (why != EINTR) throw Error(ErrorCode::failure, "cannot lock " + name + ": " + std::strerror(why));
     report(progress, {"wait for the file"});  // an interrupt ends here
   }
-}
-
-bool is_file_at(int fd, const std::string& name) {
-  struct stat held {
-  }, there{};
-  return ::fstat(fd, &held) == 0 && ::stat(name.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
-         held.st_ino == there.st_ino;
 }
 
 }  // namespace

@@ -75,7 +75,9 @@ class MappedFile {
 };
 
 /// Writes to a temporary file beside `path`; commit() syncs it and renames it over `path`. Without commit() the
-/// temporary file is removed and an earlier `path` stays as it was. Write errors throw Error(failure).
+/// temporary file is removed and an earlier `path` stays as it was; that of a killed process is removed by the next
+/// writer of `path`. Goes through symbolic links and keeps mode and owner of an earlier file, as far as the process may
+/// set them. Write errors throw Error(failure).
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);
@@ -91,6 +93,9 @@ class AtomicFile {
   std::filesystem::path path_, temporary_;
   Descriptor fd_;
 };
+
+/// Goes when it is closed. Negative, with errno: there can be none.
+Descriptor unnamed_file(const std::filesystem::path& folder);
 
 /// Throws bad_input, naming the path and what to do, unless a file can be written at `path`: before long work, so that
 /// its result is not lost. Folders on the way may be missing. Leaves nothing behind and an existing file as it is.

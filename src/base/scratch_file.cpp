@@ -35,10 +35,8 @@ ScratchFile::ScratchFile(std::uint64_t bytes, const std::string& what) {
   if (::statvfs(folder.c_str(), &room) != 0) refuse(what, bytes, std::strerror(errno));
   const std::uint64_t available = std::uint64_t{room.f_bavail} * room.f_frsize;
   if (available < bytes) refuse(what, bytes, format_bytes(static_cast<double>(available)));
-  std::string name = folder + "/parsnets-XXXXXX";
-  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+  fd_ = unnamed_file(folder);
   if (fd_ < 0) refuse(what, bytes, std::strerror(errno));
-  ::unlink(name.c_str());
   // Without room for a page, a write to the mapping would end the process.
   if (const int why = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)); why != 0)
     refuse(what, bytes, std::strerror(why));

@@ -1,8 +1,8 @@
 #include "base/text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "parsnets/error.hpp"
 
 namespace parsnets {
 
@@ -46,6 +46,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string escaped(std::string_view text, std::size_t longest) {
+  constexpr const char* kDigits = "0123456789abcdef";
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     if (out.size() > longest) {
@@ -61,12 +62,19 @@ std::string escaped(std::string_view text, std::size_t longest) {
     if (plain)
       out += text.substr(start, i - start);
     else
-      for (std::size_t k = start; k < i; ++k) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
+      for (std::size_t k = start; k < i; ++k)
+        for (const char digit : {'\\', 'x', kDigits[text[k] >> 4 & 15], kDigits[text[k] & 15]}) out += digit;
   }
   return out;
 }
 
 std::string in_quotes(std::string_view text) { return "'" + escaped(text, 39) + "'"; }
+
+void require_printable(const std::vector<std::string>& names, const std::string& file, const std::string& field) {
+  for (const auto& name : names)
+    if (escaped(name) != name)
+      throw Error(BadInput{file, field, "names in UTF-8 without control characters", in_quotes(name), "rename it"});
+}
 
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;

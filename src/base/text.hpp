@@ -21,6 +21,9 @@ bool is_utf8(std::string_view text);
 std::string escaped(std::string_view text, std::size_t longest = std::string::npos);
 /// 'text' for messages: control characters and broken bytes escaped, cut after about 40 bytes.
 std::string in_quotes(std::string_view text);
+/// Throws bad_input unless each name can be shown as it is, in one line of a terminal: control characters could act on
+/// it.
+void require_printable(const std::vector<std::string>& names, const std::string& file, const std::string& field);
 /// The parts between the separators, also empty ones: one more than there are separators.
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separators);
 /// Without blanks, tabs and carriage returns at both ends.

@@ -143,6 +143,8 @@ Dataset parsnets::capi::classes_from(const parsnets_arrays& arrays) {
   data.class_names = distinct_names(arrays.class_names, arrays.classes, "class_names");
   if (arrays.attribute_names != nullptr)
     data.semantics.attribute_names = names_from(arrays.attribute_names, arrays.attributes, "attribute_names");
+  require_printable(data.class_names, "arrays", "class_names");
+  require_printable(data.semantics.attribute_names, "arrays", "attribute_names");
   const auto& attributes = data.semantics.attribute_names;
   check_finite(semantics, [&](std::size_t c, std::size_t a) {
     return fmt::format("semantics, class {}, attribute {}", in_quotes(data.class_names[c]),

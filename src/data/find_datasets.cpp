@@ -99,7 +99,7 @@ void put_first(std::vector<std::string>& names, const std::string& first) {
 void list_plain(const fs::path& folder, FoundDataset& found) {
   const auto named = class_tables(folder, 0);
   const fs::path classes_from = fs::exists(folder / "attributes.csv") ? folder / "attributes.csv" : named.front();
-  const std::size_t classes = read_csv(classes_from, true).rows.size();
+  const std::size_t classes = read_csv(classes_from, true).rows();
   found.features = array_features(folder, classes);
   for (const auto& table : class_tables(folder, classes)) found.semantics.push_back(table.stem().string());
   put_first(found.semantics, classes_from.stem().string());

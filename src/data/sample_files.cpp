@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "base/text.hpp"
 #include "data/folder.hpp"
 #include "formats/csv.hpp"
 #include "parsnets/error.hpp"
@@ -34,17 +34,19 @@ void check_feature_rows(const fs::path& file, std::size_t rows, std::size_t cols
                        fmt::format("{} x {}", rows, cols), "one row per sample"});
 }
 
-std::vector<std::int32_t> labels_of_names(const std::vector<std::string>& names, const std::string& file,
+/// `name(i)`: of the class of sample i.
+template <class Name>
+std::vector<std::int32_t> labels_of_names(std::size_t count, const Name& name, const std::string& file,
                                           const std::vector<std::string>& class_names) {
-  std::map<std::string, std::int32_t> index;
-  for (std::size_t c = 0; c < class_names.size(); ++c) index[class_names[c]] = static_cast<std::int32_t>(c);
+  const auto places = places_by_name(class_names);
   std::vector<std::int32_t> labels;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto found = index.find(names[i]);
-    if (found == index.end())
-      throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of the data set", "'" + names[i] + "'",
+  labels.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = places.find(name(i));
+    if (found == places.end())
+      throw Error(BadInput{file, fmt::format("label of sample {}", i), "a class of the data set", in_quotes(name(i)),
                            "the classes are " + quoted_list(class_names)});
-    labels.push_back(found->second);
+    labels.push_back(static_cast<std::int32_t>(found->second));
   }
   return labels;
 }
@@ -68,8 +70,11 @@ FileLabels labels_of_numbers(std::span<const double> values, const fs::path& pat
 
 FileLabels labels_of_npy(const NpyLocation& where, const std::vector<std::string>& class_names, LabelBase base) {
   const std::string file = where.file.string() + (where.member.empty() ? "" : ", member " + where.member);
-  if (read_npy_header(where).is_text)
-    return {where.file, labels_of_names(read_npy_strings(where), file, class_names), true, false};
+  if (read_npy_header(where).is_text) {
+    const auto names = read_npy_strings(where);
+    const auto name = [&](std::size_t i) { return std::string_view(names[i]); };
+    return {where.file, labels_of_names(names.size(), name, file, class_names), true, false};
+  }
   const Matrix<double> values = read_npy_double(where);
   if (values.rows() != 1 && values.cols() != 1)
     throw Error(BadInput{file, "labels", "one label per sample",
@@ -78,21 +83,19 @@ FileLabels labels_of_npy(const NpyLocation& where, const std::vector<std::string
 }
 
 FileLabels labels_of_csv(const fs::path& file, const std::vector<std::string>& class_names, LabelBase base) {
-  std::vector<std::string> cells;
-  for (const auto& row : read_csv(file, false).rows) {
-    if (row.size() != 1)
-      throw Error(BadInput{file.string(), "labels", "one column", fmt::format("{} columns", row.size()), ""});
-    cells.push_back(row.front());
-  }
+  const CsvCells table = read_csv(file, false);
+  if (table.cols() != 1)
+    throw Error(BadInput{file.string(), "labels", "one column", fmt::format("{} columns", table.cols()), ""});
   // A first line that is neither a number nor a class is a header.
   double value = 0;
-  if (!cells.empty() && !parse_number(cells.front(), value) && std::ranges::count(class_names, cells.front()) == 0)
-    cells.erase(cells.begin());
+  const bool header = !parse_number(table.cell(0, 0), value) && std::ranges::count(class_names, table.cell(0, 0)) == 0;
+  const std::size_t count = table.rows() - (header ? 1 : 0);
+  const auto name = [&](std::size_t i) { return table.cell(i + (header ? 1 : 0), 0); };
   std::vector<double> numbers;
-  for (const auto& cell : cells)
-    if (parse_number(cell, value)) numbers.push_back(value);
-  if (numbers.size() == cells.size()) return labels_of_numbers(numbers, file, file.string(), class_names.size(), base);
-  return {file, labels_of_names(cells, file.string(), class_names), true, false};
+  numbers.reserve(count);
+  while (numbers.size() < count && parse_number(name(numbers.size()), value)) numbers.push_back(value);
+  if (numbers.size() == count) return labels_of_numbers(numbers, file, file.string(), class_names.size(), base);
+  return {file, labels_of_names(count, name, file.string(), class_names), true, false};
 }
 
 }  // namespace
@@ -138,11 +141,12 @@ std::optional<FileLabels> read_label_file(const fs::path& folder, const fs::path
 std::vector<std::string> read_image_files(const fs::path& folder, std::size_t samples) {
   std::vector<std::string> names;
   const fs::path file = folder / "image_files.csv";
-  if (fs::exists(file))
-    for (auto& row : read_csv(file, true).rows) names.push_back(row.front());
-  if (!names.empty() && names.size() != samples)
+  if (!fs::exists(file)) return names;
+  const CsvCells table = read_csv(file, true);
+  if (table.rows() != 0 && table.rows() != samples)
     throw Error(
-        BadInput{file.string(), "", fmt::format("{} names, one per label", samples), std::to_string(names.size()), ""});
+        BadInput{file.string(), "", fmt::format("{} names, one per label", samples), std::to_string(table.rows()), ""});
+  for (std::size_t r = 0; r < table.rows(); ++r) names.emplace_back(table.cell(r, 0));
   return names;
 }
 

@@ -165,19 +165,21 @@ class NamedTable {
                                ? "separate cells by commas, not by semicolons"
                                : "the first line names the columns: class, then the attributes"});
     if (table_.header.size() < 2) throw Error(BadInput{file_, "header", "at least one attribute", "none", ""});
-    if (table_.rows.empty()) throw Error(BadInput{file_, "", "one row per class", "no rows", ""});
+    if (table_.rows() == 0) throw Error(BadInput{file_, "", "one row per class", "no rows", ""});
+    require_printable(table_.header, file_, "header");
     class_column_ = static_cast<std::size_t>(found - table_.header.begin());
   }
 
   std::vector<std::string> class_names() const {
     std::vector<std::string> names;
     std::unordered_set<std::string_view> known;
-    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
-      const std::string& name = table_.rows[r][class_column_];
+    for (std::size_t r = 0; r < table_.rows(); ++r) {
+      const std::string name(table_.cell(r, class_column_));
       if (name.empty()) throw Error(BadInput{place(r), "class", "a class name", "an empty cell", ""});
-      if (!known.insert(name).second)
+      if (!known.insert(table_.cell(r, class_column_)).second)
         throw Error(
             BadInput{place(r), "class", "each class only once", "'" + name + "' twice", "keep one row per class"});
+      require_printable({name}, place(r), "class");
       names.push_back(name);
     }
     return names;
@@ -188,14 +190,14 @@ class NamedTable {
     std::vector<std::string> attribute_names;
     for (std::size_t c = 0; c < table_.header.size(); ++c)
       if (c != class_column_) attribute_names.push_back(table_.header[c]);
-    Matrix<double> raw(table_.rows.size(), attribute_names.size());
-    for (std::size_t r = 0; r < table_.rows.size(); ++r)
+    Matrix<double> raw(table_.rows(), attribute_names.size());
+    for (std::size_t r = 0; r < table_.rows(); ++r)
       for (std::size_t c = 0, a = 0; c < table_.header.size(); ++c) {
         if (c == class_column_) continue;
-        if (!parse_number(table_.rows[r][c], raw(r, a++)))
+        if (!parse_number(table_.cell(r, c), raw(r, a++)))
           throw Error(BadInput{place(r),
                                fmt::format("class '{}', attribute '{}'", out.class_names[r], table_.header[c]),
-                               "a number or an empty cell", "'" + table_.rows[r][c] + "'", ""});
+                               "a number or an empty cell", in_quotes(table_.cell(r, c)), ""});
       }
     mark_missing(raw.view());
     out.semantics = complete_semantics(raw.view(), missing, file_, "attributes", out.class_names, attribute_names);
@@ -203,10 +205,10 @@ class NamedTable {
   }
 
  private:
-  std::string place(std::size_t r) const { return fmt::format("{}:{}", file_, table_.lines[r]); }
+  std::string place(std::size_t r) const { return fmt::format("{}:{}", file_, table_.line(r)); }
 
   std::string file_;
-  CsvTable table_;
+  CsvCells table_;
   std::size_t class_column_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/text.hpp"
 #include "data/folder.hpp"
 #include "data/sample_files.hpp"
 #include "data/semantics.hpp"
@@ -71,6 +72,7 @@ std::vector<std::string> read_class_names(MatFile& file, const LoadOptions& opti
                                 fs::path(file.name()).filename().string(), count));
   }
   if (names.empty()) throw Error(BadInput{file.name(), "allclasses_names", "at least one class", "none", ""});
+  require_printable(names, file.name(), "allclasses_names");
   return names;
 }
 
@@ -94,6 +96,7 @@ Semantics read_semantics(MatFile& file, const LoadOptions& options, const std::s
   std::vector<std::string> attribute_names;
   if (file.find("attribute_names") != nullptr) attribute_names = file.read_strings("attribute_names");
   if (attribute_names.size() != raw.cols()) attribute_names.clear();
+  require_printable(attribute_names, file.name(), "attribute_names");
   Semantics semantics =
       complete_semantics(raw.view(), options.missing, file.name(), field, class_names, attribute_names);
   semantics.name = name;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/half.hpp"
+#include "base/text.hpp"
 #include "formats/file_kind.hpp"
 #include "parsnets/error.hpp"
 
@@ -260,6 +261,7 @@ class Reader {
       rest.remove_prefix(end + 1);
     }
     if (found.size() != count) fail(s.name, fmt::format("{} names", count), std::to_string(found.size()));
+    require_printable(found, name_, s.name);
     return found;
   }
 

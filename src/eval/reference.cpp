@@ -76,13 +76,14 @@ void add_cell(Cells& row, const std::string& name, std::string cell) {
     throw Error(BadInput{row.place, field, "a field once", "it twice", "remove one"});
 }
 
-std::vector<Cells> csv_cells(const CsvTable& table, const std::string& file) {
+std::vector<Cells> csv_cells(const CsvCells& table, const std::string& file) {
   Cells head{file + ":1", {}};
   for (const auto& name : table.header) add_cell(head, name, "");
   std::vector<Cells> rows;
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    rows.push_back({fmt::format("{}:{}", file, table.lines[r]), {}});
-    for (std::size_t c = 0; c < table.header.size(); ++c) add_cell(rows.back(), table.header[c], table.rows[r][c]);
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    rows.push_back({fmt::format("{}:{}", file, table.line(r)), {}});
+    for (std::size_t c = 0; c < table.header.size(); ++c)
+      add_cell(rows.back(), table.header[c], std::string(table.cell(r, c)));
   }
   return rows;
 }

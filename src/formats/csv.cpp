@@ -11,7 +11,6 @@
 #include <cstring>
 #include <limits>
 #include <locale>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -152,10 +151,10 @@ void visit_rows(std::string_view text, const std::string& file,
 }
 
 void check_header(const std::vector<std::string>& names, const std::string& file, std::size_t line) {
-  std::set<std::string> seen;
-  for (const auto& name : names)
-    if (!seen.insert(name).second)
-      fail(file, line, "column " + in_quotes(name), "unique column names", "a duplicate", "rename one of them");
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    fail(file, line, "column " + in_quotes(*twice), "unique column names", "a duplicate", "rename one of them");
 }
 
 void write_if_long(AtomicFile& out, std::string& lines) {
@@ -299,21 +298,27 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
   }
 }
 
-CsvTable parse_csv(std::string_view text, const std::string& name, bool has_header) {
-  CsvTable table;
+CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header) {
+  CsvCells table;
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
+  table.lines_.reserve(lines);
+  table.ends_.reserve(lines + static_cast<std::size_t>(std::ranges::count(text, ',')));
   visit_rows(text, name, [&](std::vector<std::string> cells, std::size_t line) {
     if (has_header && table.header.empty()) {
       check_header(cells, name, line);
       table.header = std::move(cells);
     } else {
-      table.rows.push_back(std::move(cells));
-      table.lines.push_back(line);
+      for (const auto& cell : cells) {
+        table.text_ += cell;
+        table.ends_.push_back(static_cast<std::uint32_t>(table.text_.size()));
+      }
+      table.lines_.push_back(static_cast<std::uint32_t>(line));
     }
   });
   return table;
 }
 
-CsvTable read_csv(const std::filesystem::path& file, bool has_header) {
+CsvCells read_csv(const std::filesystem::path& file, bool has_header) {
   return parse_csv(read_text_file(file), file.string(), has_header);
 }
 

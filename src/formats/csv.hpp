@@ -1,6 +1,7 @@
 #pragma once
 // Comma-separated tables (RFC 4180: quotes, doubled quotes, CRLF, a UTF-8 byte-order mark).
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -15,17 +16,38 @@
 
 namespace parsnets {
 
+/// To be written.
 struct CsvTable {
-  std::vector<std::string> header;             ///< empty when the file has none
+  std::vector<std::string> header;             ///< empty: none
   std::vector<std::vector<std::string>> rows;  ///< every row has the same number of cells
-  std::vector<std::size_t> lines = {};         ///< read_csv: the line where each row begins, counted from 1
 };
 
-/// Reads a small table of text (attributes, labels). Throws bad_input with file:line for ragged rows, stray quotes,
+/// A table of text that was read. Its cells lie one after the other: millions of short ones take little memory.
+class CsvCells {
+ public:
+  std::vector<std::string> header;  ///< empty when the file has none
+
+  std::size_t rows() const { return lines_.size(); }
+  std::size_t cols() const { return rows() == 0 ? header.size() : ends_.size() / rows(); }
+  std::string_view cell(std::size_t r, std::size_t c) const {
+    const std::size_t i = r * cols() + c, begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(text_).substr(begin, ends_[i] - begin);
+  }
+  /// Where row r begins, counted from 1.
+  std::size_t line(std::size_t r) const { return lines_[r]; }
+
+ private:
+  friend CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header);
+
+  std::string text_;
+  std::vector<std::uint32_t> ends_, lines_;  ///< of cells in text_; of rows in the file
+};
+
+/// Reads a table of text (attributes, labels). Throws bad_input with file:line for ragged rows, stray quotes,
 /// bytes that are not UTF-8, NUL bytes, repeated column names. Blank lines at the end are ignored.
-CsvTable read_csv(const std::filesystem::path& file, bool has_header);
+CsvCells read_csv(const std::filesystem::path& file, bool has_header);
 /// The same of a text; `name` is for messages.
-CsvTable parse_csv(std::string_view text, const std::string& name, bool has_header);
+CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header);
 
 /// Rows below the header, and columns.
 struct CsvShape {

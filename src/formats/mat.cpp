@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <map>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -105,13 +107,22 @@ Matrix<double> MatFile::read_columns_double(const std::string& name) { return re
 
 std::vector<std::string> MatFile::read_strings(const std::string& name) {
   const auto array = open_array(name);
-  std::uint64_t budget = mat::kMaxTextBytes;
+  std::uint64_t budget = mat::kSpareText + std::filesystem::file_size(name_);
   std::vector<std::string> out;
+  std::map<std::uint64_t, std::size_t> known;
   if (array->kind == "char") {
     out = array->chars(budget);
   } else if (array->kind == "cell") {
     const std::uint64_t count = array->cells();
+    if (count > budget / mat::kLeastOfString) mat::refuse(name_, name, "fewer cells", std::to_string(count));
     for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t identity = array->identity_of_cell(i);
+      if (const auto [same, added] = known.try_emplace(identity, out.size()); !added && identity != 0) {
+        out.push_back(out[same->second]);
+        if (out.back().size() > budget) mat::refuse(name_, name, "less text", "more in its cells");
+        budget -= out.back().size();
+        continue;
+      }
       const std::string label = name + "{" + std::to_string(i + 1) + "}";
       const auto cell = array->cell(i, label);
       if (cell->kind != "char" && !cell->empty)

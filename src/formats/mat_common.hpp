@@ -20,10 +20,9 @@ namespace parsnets::mat {
 /// Deflate never expands by more than this, so a file that declares more is lying.
 inline constexpr std::uint64_t kMaxExpansion = 1032;
 inline constexpr std::uint64_t kExpansionSlack = 4096;  ///< bytes, for headers
-/// Text is names of classes and files; more than this is damage.
-inline constexpr std::uint64_t kMaxCharBytes = 64u << 20;  ///< of one char array
-inline constexpr std::uint64_t kMaxTextBytes = 256u << 20;
-inline constexpr std::uint64_t kMaxStrings = 1u << 24;
+/// Text is names of classes and files: what takes more bytes than the file and these is damage. Strings of fewer bytes
+/// count as if they had so many, which is half of what they take in memory.
+inline constexpr std::uint64_t kSpareText = 4u << 20, kLeastOfString = 16;
 
 inline constexpr std::string_view kGetItAgain = "the file is damaged or truncated: copy or save it again";
 
@@ -78,6 +77,8 @@ class Array {
   virtual std::uint64_t cells() = 0;
   /// Cell i, which is asked for after the one before was finished. `label` names it in messages.
   virtual std::unique_ptr<Array> cell(std::uint64_t i, const std::string& label) = 0;
+  /// Equal for cells that are one object in the file; 0: it has no other.
+  virtual std::uint64_t identity_of_cell(std::uint64_t) { return 0; }
   /// Call after all was read: checks what is behind it.
   virtual void finish() {}
 

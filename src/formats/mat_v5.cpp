@@ -293,13 +293,12 @@ class V5Array final : public Array {
     auto& stream = body_.stream();
     if (shape.size() != 2) stream.damaged("text of 2 dimensions", shape_text(shape));
     const std::uint64_t rows = shape[0];
-    if (rows > kMaxStrings) stream.damaged("at most " + std::to_string(kMaxStrings) + " strings", std::to_string(rows));
+    if (rows > budget / kLeastOfString) stream.damaged("fewer strings", std::to_string(rows));
     if (empty) return *char_rows({}, rows, shape[1]);
     body_.next();
     const auto code = char_code(body_.type());
     if (!code) stream.damaged("characters", of_type(body_.type()));
-    if (body_.bytes() > std::min(kMaxCharBytes, budget))
-      stream.damaged("less text", std::to_string(body_.bytes()) + " bytes in one array");
+    if (body_.bytes() > budget) stream.damaged("less text", std::to_string(body_.bytes()) + " bytes in one array");
     budget -= body_.bytes();
     auto elements = decode_chars(*code, stream.order(), body_.read());
     if (elements && rows > 1 && elements->size() != count_) elements = to_utf16(*elements);
@@ -309,8 +308,7 @@ class V5Array final : public Array {
   }
 
   std::uint64_t cells() override {
-    if (count_ > std::min(kMaxStrings, body_.left() / 8))
-      body_.stream().damaged("cells that fit into the file", shape_text(shape));
+    if (count_ > body_.left() / 8) body_.stream().damaged("cells that fit into the file", shape_text(shape));
     return count_;
   }
 

@@ -387,14 +387,13 @@ class V73Array final : public Array {
   std::vector<std::string> chars(std::uint64_t& budget) override {
     if (shape.size() != 2) refuse(file_.name(), label_, "text of 2 dimensions", shape_text(shape), "reshape it");
     const std::uint64_t rows = shape[0], cols = shape[1];
-    if (rows > kMaxStrings) refuse(file_.name(), label_, "fewer strings", std::to_string(rows));
+    if (rows > budget / kLeastOfString) refuse(file_.name(), label_, "fewer strings", std::to_string(rows));
     if (empty || rows == 0 || cols == 0) return *char_rows({}, rows, cols);
     const std::size_t width = H5Tget_size(type_.get());
     if (H5Tget_class(type_.get()) != H5T_INTEGER || (width != 1 && width != 2 && width != 4))
       refuse(file_.name(), label_, "characters of 1, 2 or 4 bytes", kind_of_type(type_.get()));
     const auto count = checked_mul(rows, cols);
-    if (!count || *count > std::min(kMaxCharBytes, budget) / width)
-      refuse(file_.name(), label_, "less text", shape_text(shape) + " characters");
+    if (!count || *count > budget / width) refuse(file_.name(), label_, "less text", shape_text(shape) + " characters");
     budget -= *count * width;
     const auto code = width == 1 ? CharCode::latin1 : width == 2 ? CharCode::utf16 : CharCode::utf32;
     auto out = char_rows(*decode_chars(code, order_of(type_.get()), raw_data().read_all()), rows, cols);
@@ -407,16 +406,21 @@ class V73Array final : public Array {
     if (H5Tequal(type_.get(), H5T_STD_REF_OBJ) <= 0)
       refuse(file_.name(), label_, "references to the cells", kind_of_type(type_.get()));
     RawData raw = raw_data();
-    if (raw.size() > std::min(kMaxStrings, file_.size()))
-      refuse(file_.name(), label_, "fewer cells", shape_text(shape));
+    if (raw.size() > file_.size() / 8) refuse(file_.name(), label_, "fewer cells", shape_text(shape));
     addresses_ = raw.read_all();
+    unchecked_ = file_.size();
     return raw.size();
   }
 
-  std::unique_ptr<Array> cell(std::uint64_t i, const std::string& label) override {
+  std::uint64_t identity_of_cell(std::uint64_t i) override {
     std::uint64_t address = 0;
     for (std::size_t b = 8; b-- > 0;) address = address << 8 | addresses_[8 * i + b];
-    check_.object(address, label);
+    return address;
+  }
+
+  std::unique_ptr<Array> cell(std::uint64_t i, const std::string& label) override {
+    const std::uint64_t address = identity_of_cell(i);
+    check_.object(address, label, nullptr, &unchecked_);
     const hobj_ref_t reference = address;
     Hdf5Handle object(H5Rdereference2(id_.get(), H5P_DEFAULT, H5R_OBJECT, &reference), H5Oclose);
     if (!object || H5Iget_type(object.get()) != H5I_DATASET)
@@ -467,7 +471,11 @@ class V73Array final : public Array {
   std::vector<hsize_t> extent_;  // as HDF5 has it, in C order: MATLAB's reversed
   std::optional<RawData> raw_;
   std::vector<unsigned char> addresses_;  // of cells
+  std::uint64_t unchecked_ = 0;           // bytes that they may still take
 };
+
+/// Of one object, by hard links. More would have the same bytes checked again and again.
+constexpr std::uint64_t kMostNames = 8;
 
 struct Link {
   std::string name;
@@ -509,7 +517,7 @@ class MatV73Reader final : public MatFile {
                                    {reinterpret_cast<const unsigned char*>(name.data()), name.size()});
     if (!text || std::ranges::any_of(*text, [](char32_t c) { return c < 0x20 || c == 0x7f; }))
       refuse(name_, "list of variables", "printable names", "other bytes");
-    check_.object(link.address, name);
+    check_.object(link.address, name, nullptr, &unchecked_);
     Hdf5Handle object = open_object(link.address, name);
     const H5I_type_t what = H5Iget_type(object.get());
     if (what != H5I_DATASET && what != H5I_GROUP) return;
@@ -537,7 +545,8 @@ class MatV73Reader final : public MatFile {
   InputFile raw_;
   Hdf5Check check_;
   Hdf5Handle file_;
-  std::vector<std::uint64_t> addresses_;  // of variables_
+  std::uint64_t unchecked_ = kMostNames * raw_.size();  // bytes that variables may still take
+  std::vector<std::uint64_t> addresses_;                // of variables_
 };
 
 }  // namespace

@@ -98,19 +98,23 @@ void Hdf5Check::too_new(const std::string& what) const {
          "save it with HDF5's earliest format and without named types");
 }
 
+void Hdf5Check::take(std::uint64_t bytes) {
+  if (bytes > *budget_) damaged("HDF5 structures that do not overlap", "more than the file holds");
+  *budget_ -= bytes;
+}
+
 std::vector<unsigned char> Hdf5Check::bytes(std::uint64_t address, std::uint64_t count) {
   const std::uint64_t room = file_.size() - base_;
   if (address > room || count > room - address)
     damaged("HDF5 structures inside the file", std::to_string(count) + " bytes at " + std::to_string(address));
-  if (count > budget_) damaged("HDF5 structures that do not overlap", "more than the file holds");
-  budget_ -= count;
+  take(count);
   std::vector<unsigned char> out(count);
   file_.seek(base_ + address);
   file_.read(out.data(), out.size(), label_);
   return out;
 }
 
-Hdf5Check::Hdf5Check(InputFile& file) : file_(file), label_("HDF5 header"), budget_(file.size()) {
+Hdf5Check::Hdf5Check(InputFile& file) : file_(file), label_("HDF5 header"), whole_(file.size()) {
   constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
   const auto signed_here = [&] {
     std::array<char, 8> raw{};
@@ -155,7 +159,6 @@ Hdf5Check::Hdf5Check(InputFile& file) : file_(file), label_("HDF5 header"), budg
     if (cached == 1) {
       const auto tree_address = in.u64();
       symbol_table(tree_address, in.u64());
-      budget_ = file_.size();
     } else if (cached != 0) {
       damaged("an HDF5 root group", "an entry of type " + std::to_string(cached));
     }
@@ -165,10 +168,12 @@ Hdf5Check::Hdf5Check(InputFile& file) : file_(file), label_("HDF5 header"), budg
   object(root, "list of variables");
 }
 
-void Hdf5Check::object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found) {
+void Hdf5Check::object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found,
+                       std::uint64_t* budget) {
   label_ = label;
   found_ = found;
-  budget_ = file_.size();
+  whole_ = file_.size();
+  budget_ = budget != nullptr ? budget : &whole_;
   Cursor in(*this, bytes(address, 16));
   if (in.starts_with("OHDR")) {
     in.skip(4);
@@ -454,6 +459,7 @@ void Hdf5Check::symbol_table(std::uint64_t tree_address, std::uint64_t heap_addr
       damaged("free blocks inside the heap of names", "blocks outside it");
     free = next;
   }
+  names_left_ = 2 * names.size();  // an entry may have that of its target, too
   tree(tree_address, 0, -1, 8, names);
 }
 
@@ -482,6 +488,7 @@ void Hdf5Check::tree(std::uint64_t address, unsigned kind, int parent_level, std
     } else {
       const std::uint64_t room = file_.size() - base_;
       if (child > room || first > room - child) damaged("chunks inside the file", "chunks outside it");
+      take(first);
       if (found_ == nullptr) continue;
       const std::uint64_t rank = key_bytes / 8 - 2;
       if (rank > 2) damaged("chunks of at most 2 dimensions", std::to_string(rank));
@@ -506,11 +513,14 @@ void Hdf5Check::symbols(std::uint64_t address, const std::vector<unsigned char>&
     entries.skip(4);
     const std::uint64_t target = entries.u32();
     entries.skip(12);
-    const auto ends = [&](std::uint64_t offset) {
-      return offset < names.size() && std::memchr(names.data() + offset, 0, names.size() - offset) != nullptr;
-    };
-    if (!ends(name) || cached > 2 || (cached == 2 && !ends(target)))
-      damaged("names inside their heap", "names outside it");
+    for (const std::uint64_t offset : {name, cached == 2 ? target : name}) {
+      const void* end = offset < names.size() ? std::memchr(names.data() + offset, 0, names.size() - offset) : nullptr;
+      if (end == nullptr || cached > 2) damaged("names inside their heap", "names outside it");
+      // Names of their own lie beside each other: one for all would be copied for each.
+      const auto length = static_cast<std::uint64_t>(static_cast<const unsigned char*>(end) - names.data()) - offset;
+      if (length > names_left_) damaged("names that do not overlap", "more than their heap holds");
+      names_left_ -= length;
+    }
   }
 }
 

@@ -26,8 +26,10 @@ class Hdf5Check {
   explicit Hdf5Check(InputFile& file);
 
   /// Checks the object header at `address`, its messages and the indices they point to. `label` is for messages.
-  /// Chunks of datasets go to `found`, if it is given.
-  void object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found = nullptr);
+  /// Chunks of datasets go to `found`, if it is given. Objects that lie beside each other share a `budget`: the bytes
+  /// that they may still take. Without it, one may take all of the file.
+  void object(std::uint64_t address, std::string_view label, std::vector<ChunkPlace>* found = nullptr,
+              std::uint64_t* budget = nullptr);
   /// The chunks of the dataset at `address`, of at most 2 dimensions, sorted by place. Checks as object() does.
   std::vector<ChunkPlace> chunks(std::uint64_t address, std::string_view label);
 
@@ -36,6 +38,7 @@ class Hdf5Check {
 
   [[noreturn]] void damaged(std::string expected, std::string found) const;
   [[noreturn]] void too_new(const std::string& what) const;
+  void take(std::uint64_t bytes);
   std::vector<unsigned char> bytes(std::uint64_t address, std::uint64_t count);
   void messages(std::vector<unsigned char> chunk, bool second_version, bool with_order, std::uint64_t limit);
   void message(unsigned type, unsigned flags, Cursor body);
@@ -54,7 +57,9 @@ class Hdf5Check {
   std::string label_;
   std::uint64_t base_ = 0;
   unsigned leaf_k_ = 4, group_k_ = 16, chunk_k_ = 32;
-  std::uint64_t budget_ = 0;                  ///< bytes one object may still make us read: its parts cannot overlap
+  std::uint64_t whole_ = 0;                   ///< budget of one object
+  std::uint64_t* budget_ = &whole_;           ///< bytes it may still make us read: its parts cannot overlap
+  std::uint64_t names_left_ = 0;              ///< bytes of names that entries of a group may still have
   std::vector<ChunkPlace>* found_ = nullptr;  ///< where object() collects chunks
 };
 

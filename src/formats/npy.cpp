@@ -177,7 +177,9 @@ void check_shape(const NpyHeader& header, const NpySource& source) {
                          fmt::format("{} bytes", available), kGetAgain});
 }
 
-NpyHeader read_header(const NpySource& source) {
+}  // namespace
+
+NpyHeader read_npy_header(const NpySource& source) {
   std::array<unsigned char, 8> start{};
   const auto not_npy = [&](const std::string& found, const char* advice) {
     throw Error(BadInput{source.name, "first bytes", "a numpy array (\\x93NUMPY)", found, advice});
@@ -208,6 +210,8 @@ NpyHeader read_header(const NpySource& source) {
   return header;
 }
 
+namespace {
+
 NpySource open_source(const NpyLocation& where) {
   if (!where.member.empty()) return open_npz_member(where.file, where.member);
   const auto file = std::make_shared<InputFile>(where.file);
@@ -222,7 +226,7 @@ void convert(const NpyHeader& header, const void* source, std::size_t count, T* 
 }
 
 NpyHeader read_header_of_numbers(const NpySource& source) {
-  NpyHeader header = read_header(source);
+  NpyHeader header = read_npy_header(source);
   if (header.is_text)
     throw Error(BadInput{source.name, "npy header, descr", "an array of numbers", "an array of strings",
                          "save it as numbers, e.g. numpy.save(file, array.astype('float32'))"});
@@ -356,7 +360,7 @@ Matrix<float> map_matrix(const std::filesystem::path& file, const NpyHeader& hea
 
 }  // namespace
 
-NpyHeader read_npy_header(const NpyLocation& where) { return read_header(open_source(where)); }
+NpyHeader read_npy_header(const NpyLocation& where) { return read_npy_header(open_source(where)); }
 
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* observer, const MatrixPlace& place) {
   const auto source = open_source(where);
@@ -411,7 +415,7 @@ Matrix<double> read_npy_double(const NpyLocation& where) {
 
 std::vector<std::string> read_npy_strings(const NpyLocation& where) {
   const auto source = open_source(where);
-  const NpyHeader header = read_header(source);
+  const NpyHeader header = read_npy_header(source);
   if (!header.is_text || header.cols() != 1)
     throw Error(
         BadInput{source.name, "npy header", "a 1-D array of strings",

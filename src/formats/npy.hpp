@@ -56,10 +56,14 @@ struct NpySource {
 /// A member of an .npz. Throws bad_input when the archive or the member is missing, damaged, encrypted or repeated, or
 /// claims more bytes than deflate can pack into it.
 NpySource open_npz_member(const std::filesystem::path& file, const std::string& member);
+/// All members in their order. Throws bad_input as open_npz_member.
+void visit_npz(const std::filesystem::path& file,
+               const std::function<void(const std::string& member, const NpySource& source)>& take);
 
 /// A numeric or text array with one or two dimensions, none of them zero, whose values take exactly the bytes that
 /// follow. Throws bad_input otherwise.
 NpyHeader read_npy_header(const NpyLocation& where);
+NpyHeader read_npy_header(const NpySource& source);
 /// n x d float32. A C-ordered little-endian float32 .npy is mapped, not copied; others are streamed into one matrix.
 Matrix<float> read_npy_float(const NpyLocation& where, ProgressObserver* progress = nullptr,
                              const MatrixPlace& place = {});

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -21,17 +20,19 @@ constexpr const char* kGetArchiveAgain = "the archive is truncated or damaged: c
 constexpr std::uint64_t kMaxDeflateRatio = 1032, kDeflateSlack = 64;
 
 struct CloseArchive {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_t* archive) const {
+    if (archive != nullptr) zip_discard(archive);
+  }
 };
 struct CloseMember {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
-using Archive = std::unique_ptr<zip_t, CloseArchive>;
+using Archive = std::shared_ptr<zip_t>;
 
 Archive open_archive(const std::filesystem::path& file) {
   const InputFile checked(file);  // says what is wrong with the path itself
   int code = 0;
-  Archive archive(zip_open(file.c_str(), ZIP_RDONLY, &code));
+  Archive archive(zip_open(file.c_str(), ZIP_RDONLY, &code), CloseArchive());
   if (!archive) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
@@ -46,18 +47,19 @@ Archive open_archive(const std::filesystem::path& file) {
 // Names in the order of the archive; throws for one that occurs twice, since readers disagree on which one counts.
 std::vector<std::string> entry_names(zip_t* archive, const std::filesystem::path& file) {
   std::vector<std::string> names;
-  std::set<std::string> seen;
   const zip_int64_t entries = zip_get_num_entries(archive, 0);
   for (zip_int64_t i = 0; i < entries; ++i) {
     const char* name = zip_get_name(archive, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_GUESS);
     if (name == nullptr)
       throw Error(BadInput{file.string(), fmt::format("zip directory, entry {}", i), "a name",
                            zip_error_strerror(zip_get_error(archive)), kGetArchiveAgain});
-    if (!seen.insert(name).second)
-      throw Error(BadInput{file.string(), "member " + in_quotes(name), "unique member names", "a duplicate",
-                           "write the archive again with numpy.savez"});
     names.emplace_back(name);
   }
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw Error(BadInput{file.string(), "member " + in_quotes(*twice), "unique member names", "a duplicate",
+                         "write the archive again with numpy.savez"});
   return names;
 }
 
@@ -70,30 +72,8 @@ struct Member {
   std::unique_ptr<zip_file_t, CloseMember> file;
 };
 
-}  // namespace
-
-std::vector<std::string> npz_members(const std::filesystem::path& file) {
-  const Archive archive = open_archive(file);
-  std::vector<std::string> members;
-  for (const auto& name : entry_names(archive.get(), file))
-    if (is_array(name)) members.push_back(array_name(name));
-  return members;
-}
-
-NpySource open_npz_member(const std::filesystem::path& file, const std::string& member) {
-  Archive archive = open_archive(file);
-  const auto names = entry_names(archive.get(), file);
-  const auto place = std::find(names.begin(), names.end(), member + std::string(kEnding));
-  if (place == names.end()) {
-    std::string present;
-    for (const auto& name : names)
-      if (is_array(name) && present.size() < 200)
-        present += (present.empty() ? "" : ", ") + in_quotes(array_name(name));
-    throw Error(BadInput{file.string(), "member " + in_quotes(member), "an array of that name",
-                         present.empty() ? "no arrays" : "only " + present,
-                         "save it with numpy.savez(file, name=array)"});
-  }
-  const auto index = static_cast<zip_uint64_t>(place - names.begin());
+NpySource open_entry(const Archive& archive, const std::filesystem::path& file, zip_uint64_t index,
+                     const std::string& member) {
   const std::string name = fmt::format("{}: member {}", file.string(), in_quotes(member));
   const auto zip_error = [&] { return std::string(zip_error_strerror(zip_get_error(archive.get()))); };
 
@@ -118,7 +98,7 @@ NpySource open_npz_member(const std::filesystem::path& file, const std::string& 
   const auto opened = std::make_shared<Member>();
   opened->file.reset(zip_fopen_index(archive.get(), index, 0));
   if (!opened->file) throw Error(BadInput{name, "", "a readable zip member", zip_error(), kGetArchiveAgain});
-  opened->archive = std::move(archive);
+  opened->archive = archive;
   const auto damaged = [name, opened](std::string_view field) {
     throw Error(BadInput{name, std::string(field), "an intact zip member",
                          zip_error_strerror(zip_file_get_error(opened->file.get())), kGetArchiveAgain});
@@ -141,6 +121,36 @@ NpySource open_npz_member(const std::filesystem::path& file, const std::string& 
     if (got > 0) throw Error(BadInput{name, "values", fmt::format("{} bytes", size), "more", kGetArchiveAgain});
   };
   return {name, about.size, read, finish};
+}
+
+}  // namespace
+
+std::vector<std::string> npz_members(const std::filesystem::path& file) {
+  std::vector<std::string> members;
+  for (const auto& name : entry_names(open_archive(file).get(), file))
+    if (is_array(name)) members.push_back(array_name(name));
+  return members;
+}
+
+void visit_npz(const std::filesystem::path& file,
+               const std::function<void(const std::string& member, const NpySource& source)>& take) {
+  const Archive archive = open_archive(file);
+  const auto names = entry_names(archive.get(), file);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (is_array(names[i])) take(array_name(names[i]), open_entry(archive, file, i, array_name(names[i])));
+}
+
+NpySource open_npz_member(const std::filesystem::path& file, const std::string& member) {
+  const Archive archive = open_archive(file);
+  const auto names = entry_names(archive.get(), file);
+  const auto place = std::find(names.begin(), names.end(), member + std::string(kEnding));
+  if (place != names.end()) return open_entry(archive, file, static_cast<zip_uint64_t>(place - names.begin()), member);
+  std::string present;
+  for (const auto& name : names)
+    if (is_array(name) && present.size() < 200) present += (present.empty() ? "" : ", ") + in_quotes(array_name(name));
+  throw Error(BadInput{file.string(), "member " + in_quotes(member), "an array of that name",
+                       present.empty() ? "no arrays" : "only " + present,
+                       "save it with numpy.savez(file, name=array)"});
 }
 
 }  // namespace parsnets

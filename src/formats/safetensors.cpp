@@ -16,6 +16,7 @@ namespace parsnets {
 namespace {
 
 constexpr std::uint64_t kLargestHeader = 64u << 20;
+constexpr std::size_t kMostDimensions = 32;
 constexpr const char* kGetTensorsAgain = "the file is damaged: copy or download it again";
 
 std::uint64_t dtype_bytes(const std::string& dtype) {
@@ -40,6 +41,8 @@ std::pair<std::uint64_t, TensorView> parse_tensor(const std::string& name, const
   };
   const auto unsigned_list = [&](const char* key) {
     if (!entry.contains(key) || !entry.at(key).is_array()) fail(fmt::format("a list '{}'", key), "none");
+    if (entry.at(key).size() > kMostDimensions)
+      fail(fmt::format("at most {} numbers in '{}'", kMostDimensions, key), std::to_string(entry.at(key).size()));
     std::vector<std::uint64_t> list;
     for (const auto& item : entry.at(key)) {
       if (!item.is_number_unsigned())

@@ -97,7 +97,7 @@ struct Label {
 };
 
 std::vector<Label> read_labels(const fs::path& file) {
-  const CsvTable table = read_csv(file, true);
+  const CsvCells table = read_csv(file, true);
   const auto column = [&](const char* name) {
     const auto found = std::ranges::find(table.header, name);
     if (found == table.header.end())
@@ -107,11 +107,11 @@ std::vector<Label> read_labels(const fs::path& file) {
   };
   const std::size_t files = column("file"), classes = column("class");
   std::vector<Label> labels;
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    labels.push_back(
-        {fmt::format("{}:{}", file.string(), table.lines[r]), normal(table.rows[r][files]), table.rows[r][classes]});
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    labels.push_back({fmt::format("{}:{}", file.string(), table.line(r)), normal(std::string(table.cell(r, files))),
+                      std::string(table.cell(r, classes))});
     for (const std::size_t cell : {files, classes})
-      if (table.rows[r][cell].empty())
+      if (table.cell(r, cell).empty())
         throw Error(BadInput{labels.back().where, table.header[cell],
                              cell == files ? "the name of an image" : "a class name", "an empty cell",
                              "fill it in, or remove the line"});

@@ -37,28 +37,27 @@ void fill(httplib::Response& to, HttpResponse from, bool page) {
 
 }  // namespace
 
-bool Connection::wait_for_request(std::chrono::milliseconds most) {
-  if (taken_ < received_.size()) return true;
-  const auto until = Clock::now() + most;
-  pollfd events[2]{{socket_, POLLIN, 0}, {stop_, POLLIN, 0}};
-  while (::poll(events, 2, milliseconds_until(until)) < 0)
-    if (errno != EINTR) return false;
-  return (events[0].revents & POLLIN) != 0;
+/// Negative: failed; 0: it took too long; else bits: 1 for the socket, 2 for `stop`, a descriptor that ends the wait.
+int Connection::poll_for(Wait wait, short events, int stop, Clock::time_point until) {
+  pollfd either[2]{{socket_, events, 0}, {stop, POLLIN, 0}};
+  int found = 0;
+  on_wait_(wait);
+  do found = ::poll(either, 2, milliseconds_until(until));
+  while (found < 0 && errno == EINTR);
+  on_wait_(Wait::nothing);
+  return found <= 0 ? found : (either[0].revents != 0 ? 1 : 0) | (either[1].revents != 0 ? 2 : 0);
 }
 
-/// `stop`: a descriptor that ends the wait, too.
+bool Connection::wait_for_request(std::chrono::milliseconds most) {
+  if (taken_ < received_.size()) return true;
+  const int found = poll_for(Wait::request, POLLIN, stop_, Clock::now() + most);
+  return found > 0 && (found & 1) != 0;
+}
+
 bool Connection::wait(short events, int stop) {
-  for (;;) {
-    const int left = milliseconds_until(deadline_);
-    if (left == 0) break;
-    pollfd either[2]{{socket_, events, 0}, {stop, POLLIN, 0}};
-    const int found = ::poll(either, 2, left);
-    if (found > 0) return either[0].revents != 0;
-    if (found == 0) break;
-    if (errno != EINTR) return false;
-  }
-  timed_out_ = true;
-  return false;
+  const int found = milliseconds_until(deadline_) == 0 ? 0 : poll_for(needs_, events, stop, deadline_);
+  timed_out_ = timed_out_ || found == 0;
+  return found > 0 && (found & 1) != 0;
 }
 
 /// More bytes in received_; false: the other side sends none, or not in time or before `stop`.
@@ -86,8 +85,7 @@ bool Connection::receive(int stop) {
   return false;
 }
 
-std::string Connection::read_head(std::size_t most, const std::function<void()>& on_part) {
-  bool told = !on_part;
+std::string Connection::read_head(std::size_t most) {
   for (std::size_t checked = 0;;) {
     const std::string_view head = std::string_view(received_).substr(taken_);
     for (; checked < std::min(head.size(), most); ++checked) {
@@ -103,10 +101,6 @@ std::string Connection::read_head(std::size_t most, const std::function<void()>&
       return whole;
     }
     if (checked >= most) throw HttpError(431, "the headers are too large");
-    if (!told && checked > 0) {
-      on_part();
-      told = true;
-    }
     if (receive(stop_)) continue;
     if (timed_out_) throw HttpError(408, "the headers took too long to arrive");
     return "";
@@ -159,6 +153,7 @@ bool Connection::send_all(std::string_view data, bool more) {
 
 void Connection::close_gently(std::size_t most, std::chrono::milliseconds longest) {
   ::shutdown(socket_, SHUT_WR);
+  needs_ = Wait::hang_up;
   deadline_ = std::min(deadline_, Clock::now() + longest);
   timed_out_ = false;
   for (std::size_t bytes = 0; !ended_ && bytes < most; bytes += received_.size()) {

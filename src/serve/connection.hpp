@@ -14,12 +14,18 @@
 
 namespace parsnets {
 
+/// What a connection waits for from its client. Earlier ones make room for other connections first.
+enum class Wait { nothing, hang_up, request, rest };
+
 /// Does not own the socket, which must not block. The stream that cpp-httplib reads a request from and writes its
 /// response to.
 class Connection : public httplib::Stream {
  public:
-  /// `stop`: a descriptor that becomes readable when the server stops.
-  Connection(int socket, int stop) : socket_(socket), stop_(stop) {}
+  /// `stop`: a descriptor that becomes readable when the server stops. `on_wait` is told when a wait begins, and with
+  /// `nothing` when it ends.
+  Connection(
+      int socket, int stop, std::function<void(Wait)> on_wait = [](Wait) {})
+      : socket_(socket), stop_(stop), on_wait_(std::move(on_wait)) {}
 
   /// Waits for the first byte of a request; false: none came, or the server stops.
   bool wait_for_request(std::chrono::milliseconds most);
@@ -27,9 +33,8 @@ class Connection : public httplib::Stream {
   void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
   Clock::time_point deadline() const { return deadline_; }
   /// Bytes up to and including the empty line; they are consumed. Empty: the connection ended first. Throws HttpError:
-  /// 408, 431 above `most` bytes, 400 for what can be no head. `on_part` is called once if a part of the head has
-  /// come and the rest has not; nobody waits for the rest when the server stops.
-  std::string read_head(std::size_t most, const std::function<void()>& on_part = {});
+  /// 408, 431 above `most` bytes, 400 for what can be no head. Nobody waits for the rest when the server stops.
+  std::string read_head(std::size_t most);
   /// What read() gives before the bytes that come from the other side.
   void replay(std::string head);
   /// Sends what was written.
@@ -53,7 +58,11 @@ class Connection : public httplib::Stream {
   bool wait(short events, int stop = -1);
   bool send_all(std::string_view data, bool more);
 
+  int poll_for(Wait wait, short events, int stop, Clock::time_point until);
+
   int socket_, stop_;
+  const std::function<void(Wait)> on_wait_;
+  Wait needs_ = Wait::rest;
   Clock::time_point deadline_ = Clock::time_point::max();
   std::string received_, replayed_, written_;
   std::size_t taken_ = 0, replayed_taken_ = 0;  ///< of received_, of replayed_

@@ -84,10 +84,10 @@ class HttpServer::State {
 
   /// Every request of a connection.
   void serve_requests(OpenConnection& open) {
-    Connection connection(open.socket, stop_event_);
+    Connection connection(open.socket, stop_event_, [&](Wait wait) { workers_.waits(open, wait); });
     bool unread = false;
     std::string room;
-    while (workers_.wait_for_request(open, connection, options_.idle)) {
+    while (connection.wait_for_request(options_.idle) && !open.replaced) {
       const auto begin = Clock::now();
       connection.set_deadline(begin + std::min(options_.head, options_.request));
       Exchange exchange;
@@ -96,8 +96,8 @@ class HttpServer::State {
       bool keep = false, head_alone = false;
       std::optional<HttpError> error;
       try {
-        const std::string head = workers_.read_head(open, connection, kMostHeadBytes);
-        if (head.empty()) break;
+        const std::string head = connection.read_head(kMostHeadBytes);
+        if (head.empty() || open.replaced) break;
         connection.set_deadline(begin + options_.request);
         head_alone = head.starts_with("HEAD ");
         exchange.head = parse_request_head(head);

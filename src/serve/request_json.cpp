@@ -36,9 +36,10 @@ std::string class_name(JsonReader& json, const std::string& field) {
   return name;
 }
 
-std::vector<std::pair<std::string, float>> named_numbers(JsonReader& json, const std::string& field) {
+std::vector<std::pair<std::string, float>> named_numbers(JsonReader& json, const std::string& field, std::size_t most) {
   std::vector<std::pair<std::string, float>> named;
   json.object(field, [&](const std::string& name) {
+    if (named.size() == most) too_many(field, most, "attributes");
     const std::string place = field + "." + name.substr(0, 64);
     const double value = json.number(place);
     if (std::abs(value) > std::numeric_limits<float>::max())
@@ -58,7 +59,7 @@ AddedClass added_class(JsonReader& json, const std::string& field, const Request
     else if (key == "like")
       added.like = class_name(json, place);
     else if (key == "attributes" && json.at_object())
-      added.named = named_numbers(json, place);
+      added.named = named_numbers(json, place, limits.attributes);
     else if (key == "attributes") {
       by_name = false;
       json.numbers(place, limits.attributes, added.attributes);

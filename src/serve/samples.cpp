@@ -58,9 +58,14 @@ constexpr std::size_t kMostPictureBytes = 2u << 20, kMostBytesOfPictures = 128u 
 std::vector<Picture> read_pictures(const std::vector<ServedSample>& samples, const std::filesystem::path& images) {
   std::vector<Picture> pictures;
   std::size_t bytes = 0;
+  std::error_code none;
+  const std::filesystem::path root = std::filesystem::canonical(images, none);
   for (const ServedSample& sample : samples) {
     const std::filesystem::path file = images / sample.name;
     std::error_code absent;
+    // The names come from the data set: only what lies in the folder is shown, wherever names and links lead.
+    const auto inside = std::filesystem::canonical(file, absent).lexically_relative(root);
+    if (absent || inside.empty() || *inside.begin() == "..") return {};
     const auto size = std::filesystem::file_size(file, absent);
     if (absent || size == 0 || size > kMostPictureBytes || bytes + size > kMostBytesOfPictures) return {};
     std::string content = read_text_file(file);

@@ -12,8 +12,7 @@ WorkerThreads::WorkerThreads(std::size_t most, std::size_t most_of_address, std:
                              Metrics& metrics)
     : serve_(std::move(serve)), most_(most), most_of_address_(most_of_address), metrics_(metrics) {
   threads_.reserve(most_);
-  idle_.reserve(most_ + 1);
-  partial_.reserve(most_ + 1);
+  replaceable_.reserve(most_ + 1);
 }
 
 bool WorkerThreads::take(int socket, std::string address) {
@@ -40,20 +39,19 @@ bool WorkerThreads::take(int socket, std::string address) {
 /// Ends a connection; its thread is free at once. `address`: one of these; null: of any. False: there is none to end.
 /// The caller holds the mutex.
 bool WorkerThreads::make_room(const std::string* address) {
-  return end_first(idle_, address, true) || end_first(partial_, address, false);
-}
-
-bool WorkerThreads::end_first(std::vector<const OpenConnection*>& list, const std::string* address,
-                              bool without_bytes) {
-  const auto longest = std::ranges::find_if(list, [&](const OpenConnection* open) {
+  const auto can_end = [&](const Waiting& one) {
     char byte = 0;
-    return (address == nullptr || open->address == *address) &&
-           (!without_bytes || ::recv(open->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0);  // else a request has come
-  });
-  if (longest == list.end()) return false;
-  ::shutdown((*longest)->socket, SHUT_RDWR);
-  forget((*longest)->address);
-  list.erase(longest);
+    return (address == nullptr || one.open->address == *address) &&
+           (one.wait != Wait::request ||
+            ::recv(one.open->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0);  // else a request has come
+  };
+  auto first = replaceable_.end();
+  for (auto one = replaceable_.begin(); one != replaceable_.end(); ++one)
+    if ((first == replaceable_.end() || one->wait < first->wait) && can_end(*one)) first = one;
+  if (first == replaceable_.end()) return false;
+  ::shutdown(first->open->socket, SHUT_RDWR);
+  forget(first->open->address);
+  replaceable_.erase(first);
   return true;
 }
 
@@ -64,36 +62,13 @@ void WorkerThreads::forget(const std::string& address) {
   if (--own->second == 0) open_.erase(own);
 }
 
-bool WorkerThreads::wait_for_request(OpenConnection& open, Connection& connection, std::chrono::milliseconds most) {
-  {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(&open);
-  }
-  const bool came = connection.wait_for_request(most);
-  std::lock_guard lock(mutex_);
-  open.replaced = std::erase(idle_, &open) == 0;
-  return came && !open.replaced;
-}
-
-std::string WorkerThreads::read_head(OpenConnection& open, Connection& connection, std::size_t most) {
-  bool listed = false;
-  const auto unlist = [&] {
-    if (!listed) return;
-    std::lock_guard lock(mutex_);
-    open.replaced = std::erase(partial_, &open) == 0;
-  };
-  try {
-    std::string head = connection.read_head(most, [&] {
-      std::lock_guard lock(mutex_);
-      partial_.push_back(&open);
-      listed = true;
-    });
-    unlist();
-    return open.replaced ? "" : head;
-  } catch (...) {
-    unlist();
-    throw;
-  }
+void WorkerThreads::waits(OpenConnection& open, Wait wait) {
+  const std::lock_guard lock(mutex_);
+  if (open.replaced) return;
+  if (wait != Wait::nothing)
+    replaceable_.push_back({&open, wait});
+  else
+    open.replaced = std::erase_if(replaceable_, [&](const Waiting& one) { return one.open == &open; }) == 0;
 }
 
 void WorkerThreads::work() {

@@ -19,12 +19,12 @@ namespace parsnets {
 struct OpenConnection {
   int socket = -1;
   std::string address;    ///< bytes of the client's address
-  bool replaced = false;  ///< ended in favour of another connection before a request was complete
+  bool replaced = false;  ///< ended in favour of another connection while it waited for its client
 };
 
 /// Threads are started as connections come, and kept for later ones. A connection that finds no room replaces one that
-/// is idle or, if there is none, one that has sent a part of a head: of either kind, the one that has waited longest.
-/// Thread-safe.
+/// waits for its client: to hang up after a refusal, else to ask, else to send or to read the rest; of these, the one
+/// that has waited longest. Thread-safe.
 class WorkerThreads {
  public:
   /// `serve` serves a connection to its end and closes the socket. `most`: connections at a time; `most_of_address`: of
@@ -38,18 +38,18 @@ class WorkerThreads {
   /// Serves the connection in a thread, in place of another one if there are too many: if they are too many of its
   /// address, one of these. False, and the socket is the caller's: all are busy, or there can be no further thread.
   bool take(int socket, std::string address);
-  /// Called by `serve`: whether a request comes within `most`. While it waits, the connection may be replaced.
-  bool wait_for_request(OpenConnection& open, Connection& connection, std::chrono::milliseconds most);
-  /// Called by `serve` then: the head of the request, as Connection::read_head. While the rest of it is missing, the
-  /// connection may be replaced, and the head is empty.
-  std::string read_head(OpenConnection& open, Connection& connection, std::size_t most);
+  /// Called by `serve` around each wait for the client, during which the connection may be replaced.
+  void waits(OpenConnection& open, Wait wait);
   /// Waits until all connections have been served; no more are to be taken.
   void stop();
 
  private:
   void work();
   bool make_room(const std::string* address);
-  bool end_first(std::vector<const OpenConnection*>& list, const std::string* address, bool without_bytes);
+  struct Waiting {
+    const OpenConnection* open;
+    Wait wait;
+  };
   void forget(const std::string& address);
 
   const std::function<void(OpenConnection&)> serve_;
@@ -60,8 +60,8 @@ class WorkerThreads {
   bool stopping_ = false;
   std::deque<OpenConnection> waiting_;
   std::vector<std::thread> threads_;
-  std::vector<const OpenConnection*> idle_, partial_;  ///< without a request, and with a part of a head; longest first
-  std::map<std::string, std::size_t> open_;            ///< connections of each address, waiting ones included
+  std::vector<Waiting> replaceable_;         ///< longest first
+  std::map<std::string, std::size_t> open_;  ///< connections of each address, waiting ones included
   std::size_t all_open_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json_file.hpp"
+#include "base/text.hpp"
 #include "formats/safetensors.hpp"
 #include "parsnets/error.hpp"
 
@@ -66,7 +67,9 @@ class ProfileReader {
     if (!json.is_array()) fail(key, "a list of names", json.type_name());
     for (const auto& item : json)
       if (!item.is_string()) fail(key, "names as strings", item.dump().substr(0, 40));
-    return json.get<std::vector<std::string>>();
+    const auto names = json.get<std::vector<std::string>>();
+    require_printable(names, file_.name(), key);
+    return names;
   }
 
   /// Metadata that must be there.

@@ -13,17 +13,17 @@ TEST(Error, ComposesFileFieldExpectationAndAdvice) {
 
 TEST(Error, AMessageIsOnePlainLineWithoutEmptyParts) {
   EXPECT_STREQ(Error(BadInput{"x.mat", "", "a file", "", ""}).what(), "x.mat: expected a file");
-  EXPECT_STREQ(Error(BadInput{"x", "", "a", "b\nc\x1b[31m", ""}).what(), "x: expected a, found b c [31m");
+  EXPECT_STREQ(Error(BadInput{"x", "", "a", "b\nc\x1b[31m", ""}).what(), "x: expected a, found b\\x0ac\\x1b[31m");
 }
 
 TEST(Error, NamesOptionsForTheInterface) {
   const Error e(BadInput{"x", "", "a", "b\n", "use " + option_name("rank")});
-  EXPECT_STREQ(e.what(), "x: expected a, found b ; use 'rank'");
-  EXPECT_EQ(e.message(flag_option), "x: expected a, found b ; use --rank");
+  EXPECT_STREQ(e.what(), "x: expected a, found b\\x0a; use 'rank'");
+  EXPECT_EQ(e.message(flag_option), "x: expected a, found b\\x0a; use --rank");
   EXPECT_EQ(e.parts(flag_option).advice, "use --rank");
   EXPECT_EQ(e.parts().advice, "use 'rank'");
   const Error again(ErrorCode::usage, "no: " + e.message(option_name));
-  EXPECT_EQ(again.message(flag_option), "no: x: expected a, found b ; use --rank");
+  EXPECT_EQ(again.message(flag_option), "no: x: expected a, found b\\x0a; use --rank");
 }
 
 }  // namespace parsnets

@@ -1,6 +1,10 @@
 #include "base/file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -8,6 +12,14 @@
 
 #include "expect.hpp"
 #include "temp_dir.hpp"
+
+static int umask_calls = 0;
+
+/// In place of the C library's, also for the library under test.
+extern "C" mode_t umask(mode_t mask) noexcept {
+  ++umask_calls;
+  return static_cast<mode_t>(::syscall(SYS_umask, mask));
+}
 
 namespace parsnets {
 
@@ -32,6 +44,97 @@ TEST(File, OnlyACommittedWriteReplacesTheEarlierFileAndNothingElseIsLeft) {
     EXPECT_EQ(read_text_file(dir / "a"), committed ? "second" : "first");
     EXPECT_EQ(files_in(dir.path()), 1u);
   }
+}
+
+TEST(File, AReplacedFileKeepsItsModeAndOwner) {
+  test::TempDir dir;
+  const auto file = dir / "a";
+  const bool root = ::geteuid() == 0;
+  for (const mode_t mode : {0600, 0640, 0755}) {
+    write_text_file(file, "first");
+    ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+    ASSERT_TRUE(!root || ::chown(file.c_str(), 12, 34) == 0);
+    write_text_file(file, "second");
+    struct stat now {};
+    ASSERT_EQ(::stat(file.c_str(), &now), 0);
+    EXPECT_EQ(now.st_mode & 07777, mode);
+    EXPECT_TRUE(!root || (now.st_uid == 12 && now.st_gid == 34));
+  }
+}
+
+TEST(File, WritingGoesThroughSymbolicLinks) {
+  test::TempDir dir;
+  std::filesystem::create_directories(dir / "store");
+  write_text_file(dir / "store" / "model", "first");
+  std::filesystem::create_symlink("model", dir / "store" / "latest");
+  std::filesystem::create_symlink("store/latest", dir / "link");
+  std::filesystem::create_symlink("store/new", dir / "dangling");
+  std::filesystem::create_symlink("circle", dir / "circle");
+  write_text_file(dir / "link", "second");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link") && std::filesystem::is_symlink(dir / "store" / "latest"));
+  EXPECT_EQ(read_text_file(dir / "store" / "model"), "second");
+  check_writable(dir / "dangling");
+  write_text_file(dir / "dangling", "new");
+  EXPECT_EQ(read_text_file(dir / "store" / "new"), "new");
+  test::expect_error([&] { write_text_file(dir / "circle", "x"); }, "symbolic links", ErrorCode::failure);
+  EXPECT_EQ(files_in(dir / "store"), 3u);
+}
+
+TEST(File, TheNextWriterRemovesWhatKilledOnesLeftAndNothingOfThoseAtWork) {
+  test::TempDir dir;
+  const auto file = dir / "a";
+  write_text_file(file, "first");
+  write_text_file(dir / "a.parsnets-0.txt", "of somebody else");
+  std::vector<pid_t> killed;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  for (int i = 0; i < 3; ++i) {
+    killed.push_back(::fork());
+    if (killed.back() == 0) {
+      AtomicFile half(file);
+      half.write("half");
+      if (::write(ready[1], "x", 1) == 1) ::pause();
+      ::_exit(1);
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  }
+  AtomicFile at_work(file);
+  at_work.write("at work");
+  EXPECT_EQ(files_in(dir.path()), 6u);
+  for (const pid_t pid : killed) ::kill(pid, SIGKILL);
+  for (const pid_t pid : killed) ::waitpid(pid, nullptr, 0);
+  write_text_file(file, "second");
+  EXPECT_EQ(files_in(dir.path()), 3u);
+  at_work.commit();
+  EXPECT_EQ(read_text_file(file), "at work");
+  EXPECT_EQ(files_in(dir.path()), 2u);
+  for (const int end : ready) ::close(end);
+}
+
+TEST(File, WritersOfOneFileDoNotDisturbEachOther) {
+  test::TempDir dir;
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t)
+    writers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) write_text_file(dir / "a", "whole");
+    });
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(read_text_file(dir / "a"), "whole");
+  EXPECT_EQ(files_in(dir.path()), 1u);
+}
+
+// A process has one umask: changed for a moment, files of other threads would be open to everybody.
+TEST(File, MakingAFileKeepsToTheUmaskAndDoesNotChangeIt) {
+  test::TempDir dir;
+  const mode_t before = ::umask(027);
+  umask_calls = 0;
+  write_text_file(dir / "a", "text");
+  EXPECT_EQ(umask_calls, 0);
+  ::umask(before);
+  struct stat made {};
+  ASSERT_EQ(::stat((dir / "a").c_str(), &made), 0);
+  EXPECT_EQ(made.st_mode & 0777, 0640u);
 }
 
 TEST(File, WhatCanBeWrittenIsKnownBeforeAndWhatCannotIsNamedAndLeavesNoTrace) {

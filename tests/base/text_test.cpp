@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "expect.hpp"
+
 namespace parsnets {
 
 TEST(Text, IsSplitIntoOnePartMoreThanThereAreSeparators) {
@@ -9,6 +11,18 @@ TEST(Text, IsSplitIntoOnePartMoreThanThereAreSeparators) {
   EXPECT_EQ(split_at("a,:b", ",:"), (Parts{"a", "", "b"}));
   EXPECT_EQ(split_at("a,", ","), (Parts{"a", ""}));
   EXPECT_EQ(split_at("", ","), (Parts{""}));
+}
+
+TEST(Text, NamesThatATerminalWouldActOnAreRefused) {
+  require_printable({"antelope", "grizzly bear", "Löwe, \"x\"", ""}, "f", "class");
+  for (const char* name : {"a\x1b[2J", "a\nb", "a\tb", "\x7f",
+                           "\xc2\x9b"
+                           "31m",
+                           "\xe2\x80\xa8", "\xff"}) {
+    const BadInput refused = test::error_of([&] { require_printable({"fine", name}, "f", "class"); }).parts();
+    EXPECT_EQ(refused.file + refused.field, "fclass");
+    EXPECT_EQ(escaped(refused.found), refused.found);
+  }
 }
 
 TEST(DidYouMean, NamesTheNearestForSlipsOfEveryKindAndIsSilentWhereNothingIsNear) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
+#include "csv_table.hpp"
 #include "formats/array_files.hpp"
 #include "formats/csv.hpp"
 #include "same_bytes.hpp"
@@ -55,7 +56,7 @@ TEST_F(CliData, SplitMakesAnInspectableSplitAndNeverReplacesOneUnasked) {
 TEST_F(CliData, NamesWithCommasAreGivenInQuotes) {
   const std::string folder = dir.path().string(), model = dir.file("m.safetensors");
   run_ok({"data", "synth", folder, "--classes", "10", "--samples", "200", "--dimensions", "8"});
-  CsvTable table = read_csv(dir / "attributes.csv", true);
+  CsvTable table = test::table_of(read_csv(dir / "attributes.csv", true));
   table.rows[0][0] = "bear, brown";
   write_csv(dir / "attributes.csv", table);
   fs::remove(dir / "split.json");

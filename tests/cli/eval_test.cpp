@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/run_cli.hpp"
+#include "csv_table.hpp"
 #include "formats/array_files.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
@@ -18,7 +19,7 @@ struct MatFolder {
   MatFolder() {
     const std::string few = dir.file("few"), few_mat = dir.file("few-mat");
     fs::copy(kDemo, few, kRecursive);
-    CsvTable table = read_csv(few + "/attributes.csv", true);
+    CsvTable table = test::table_of(read_csv(few + "/attributes.csv", true));
     table.header.pop_back();
     for (auto& row : table.rows) row.pop_back();
     write_csv(few + "/attributes.csv", table);

@@ -1,4 +1,6 @@
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <array>
 #include <map>
@@ -223,6 +225,25 @@ TEST(ExtractCommandWithoutModule, SaysWhatToInstall) {
   write_text_file(dir / "parsnets-backbones.so", "no module");  // as one whose libraries are gone
   ASSERT_EQ(std::system((dir.file("parsnets") + " doctor > " + dir.file("out")).c_str()), 0);
   EXPECT_TRUE(has(read_text_file(dir / "out"), "problem: the module for photographs does not load: "));
+  Dl_info library;  // any that is no module
+  ASSERT_NE(::dladdr(reinterpret_cast<const void*>(&::zlibVersion), &library), 0);
+  fs::copy_file(library.dli_fname, dir / "parsnets-backbones.so", fs::copy_options::overwrite_existing);
+  const std::string doctor = dir.file("parsnets") + " doctor > " + dir.file("out") + " 2> " + dir.file("err");
+  EXPECT_EQ(exit_code_of(std::system(doctor.c_str())), 1);
+  EXPECT_TRUE(has(read_text_file(dir / "err"), "it is of another build"));
+}
+
+TEST(CliModules, WithoutProcTheCurrentFolderIsNotSearched) {
+  TempDir dir;
+  fs::create_directory(dir / "lib");
+  write_text_file(dir / "parsnets-backbones.so", "would be loaded");
+  const std::string line = "cd " + dir.file("") + " && unshare -rm sh -c 'mount -t tmpfs none /proc || exit 77; exec " +
+                           std::string(PARSNETS_BINARY) + " doctor' > " + dir.file("out") + " 2>&1";
+  const int code = exit_code_of(std::system(line.c_str()));
+  const std::string said = read_text_file(dir / "out");
+  if (code == 77 || has(said, "unshare:")) GTEST_SKIP() << "no name space of our own: " << said;
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(has(said, "no /proc that says where the tool is"));
 }
 
 }  // namespace parsnets::test

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/interrupted.hpp"
+#include "csv_table.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/predictor.hpp"
@@ -104,7 +105,7 @@ TEST_F(CliPredict, DeviceFilesAreRecognisedByContent) {
   run_ok({"export", "--model", files().model, "--out", device, "--precision", "float32"});
   const auto rows_of = [&](const CliResult& result) {
     write_text_file(dir / "t.csv", result.out);
-    return read_csv(dir / "t.csv", true).rows;
+    return test::table_of(read_csv(dir / "t.csv", true)).rows;
   };
   const auto a = rows_of(predict({"--input", files().npy})),
              b = rows_of(run_ok({"predict", "--model", device, "--top", "2", "--input", files().npy}));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/run_cli.hpp"
+#include "csv_table.hpp"
 #include "formats/csv.hpp"
 #include "same_bytes.hpp"
 #include "shared_data.hpp"
@@ -157,7 +158,7 @@ TEST_F(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
 TEST_F(CliTrain, SeveralTablesOfSemanticsAreWeighedAndNamedEverywhere) {
   const std::string data = dir.file("data"), model = dir.file("m.safetensors"), device = dir.file("m.pnrt");
   fs::copy(kDemo, data);
-  CsvTable table = read_csv(data + "/attributes.csv", true);
+  CsvTable table = test::table_of(read_csv(data + "/attributes.csv", true));
   std::ranges::reverse(table.rows);
   write_csv(data + "/again.csv", table);
   const auto trained = run_json({"train", "--data", data, "--semantics", "att,again", "--out", model});

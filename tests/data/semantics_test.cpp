@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/file.hpp"
+#include "csv_table.hpp"
 #include "data/tiny_dataset.hpp"
 #include "formats/array_files.hpp"
 #include "formats/csv.hpp"
@@ -112,7 +113,7 @@ TEST(SemanticTables, RowsOfAPlainTableAreMatchedByClass) {
   const Dataset data = two_tables();
   test::TempDir dir;
   save_dataset(data, dir.path(), DataFormat::npy);
-  CsvTable table = read_csv(dir / "sent.csv", true);
+  CsvTable table = test::table_of(read_csv(dir / "sent.csv", true));
   std::ranges::reverse(table.rows);
   write_csv(dir / "sent.csv", table);
   expect_same_semantics(data.semantics, load(dir.path(), "att,sent").semantics);
@@ -132,7 +133,7 @@ TEST(SemanticTables, RowsOfAPlainTableAreMatchedByClass) {
 TEST(SemanticTables, ANameOfTwoTablesSaysItsTable) {
   test::TempDir dir;
   save_dataset(two_tables(), dir.path(), DataFormat::npy);
-  CsvTable table = read_csv(dir / "sent.csv", true);
+  CsvTable table = test::table_of(read_csv(dir / "sent.csv", true));
   table.header[2] = "tail";
   write_csv(dir / "sent.csv", table);
   EXPECT_EQ(load(dir.path(), "att,sent").semantics.attribute_names,
@@ -143,7 +144,7 @@ TEST(SemanticTables, ANameOfTwoTablesSaysItsTable) {
 TEST(SemanticTables, MissingValuesAreFilledInWithinTheirTable) {
   test::TempDir dir;
   save_dataset(two_tables(), dir.path(), DataFormat::npy);
-  CsvTable table = read_csv(dir / "sent.csv", true);
+  CsvTable table = test::table_of(read_csv(dir / "sent.csv", true));
   table.rows[2][1] = "";
   write_csv(dir / "sent.csv", table);
   double sum = 0;
@@ -197,7 +198,8 @@ TEST(ClassTableFile, MistakesAreNamedByTheirLine) {
   };
   for (const char* last : {"owl,x", "fox,2", ",2"})
     EXPECT_EQ(place_of(std::string("class,a\nfox,1\n") + last + "\n"), "t.csv:3") << last;
-  EXPECT_EQ(place_of("class,a\n\"red\nfox\",1\nowl,x\n"), "t.csv:4");  // a name over two lines
+  EXPECT_EQ(place_of("class,a\n\"red\nfox\",1\nowl,x\n"), "t.csv:2") << "a name over two lines";
+  EXPECT_EQ(place_of("class,a\nfox,1\n\"owl\x1b[2J\",1\n"), "t.csv:3");
 }
 
 TEST(WordTable, AClassIsItsNameOrTheMeanOfItsWords) {

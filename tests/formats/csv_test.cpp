@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/rng.hpp"
+#include "csv_table.hpp"
 #include "formats/numpy_oracle.hpp"
 #include "same_bytes.hpp"
 #include "temp_dir.hpp"
@@ -23,7 +24,7 @@ class Csv : public ::testing::Test {
  protected:
   CsvTable table(std::string_view text, bool has_header = true) {
     test::write_bytes(dir_ / "t.csv", text);
-    return read_csv(dir_ / "t.csv", has_header);
+    return test::table_of(read_csv(dir_ / "t.csv", has_header));
   }
   std::string table_refused(std::string_view text, bool has_header = true) {
     return error_message([&] { table(text, has_header); });
@@ -105,14 +106,15 @@ TEST_F(Csv, ListsOfNamesMayBeQuoted) {
 TEST_F(Csv, TablesSurviveWritingAndReading) {
   const CsvTable original{{"class", "note, long", "q\"q"}, {{"a", "", "x\r\ny"}, {"\xef\xbb\xbf", " sp ", "\"\""}}};
   write_csv(dir_ / "t.csv", original);
-  CsvTable read = read_csv(dir_ / "t.csv", true);
+  CsvTable read = test::table_of(read_csv(dir_ / "t.csv", true));
   EXPECT_EQ(read.header, original.header);
   EXPECT_EQ(read.rows, original.rows);
   const CsvTable column{{}, {{""}, {"x"}, {""}}};
   write_csv(dir_ / "t.csv", column);
-  EXPECT_EQ(read_csv(dir_ / "t.csv", false).rows, column.rows);
+  EXPECT_EQ(test::table_of(read_csv(dir_ / "t.csv", false)).rows, column.rows);
   EXPECT_THROW(write_csv(dir_ / "t.csv", CsvTable{{"a"}, {{"1", "2"}}}), Error);
-  EXPECT_EQ(read_csv(dir_ / "t.csv", false).rows, column.rows) << "a refused table must not touch the file";
+  EXPECT_EQ(test::table_of(read_csv(dir_ / "t.csv", false)).rows, column.rows)
+      << "a refused table must not touch the file";
 }
 
 TEST_F(Csv, ParsesNumbersAsNumpyDoesBitForBit) {

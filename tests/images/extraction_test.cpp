@@ -9,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/machine.hpp"
+#include "csv_table.hpp"
 #include "data/feature_source.hpp"
 #include "expect.hpp"
 #include "formats/csv.hpp"
@@ -226,7 +227,7 @@ TEST_F(ExtractionTest, EqualImagesHaveEqualRows) {
   write_photo(dir_ / "photos/bear/00.bmp", 1);
   extract("out");
   const Matrix<float> features = read_npy_float({dir_ / "out/features.npy", ""});
-  const auto names = read_csv(dir_ / "out/image_files.csv", true).rows;
+  const auto names = test::table_of(read_csv(dir_ / "out/image_files.csv", true)).rows;
   std::vector<std::size_t> equal;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i][0] == "deer/1.bmp" || names[i][0] == "deer/zz.bmp" || names[i][0] == "bear/00.bmp") equal.push_back(i);

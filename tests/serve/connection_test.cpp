@@ -47,29 +47,32 @@ TEST(Connection, TheDeadlineHoldsWhileBytesKeepComing) {
   EXPECT_TRUE(connection.timed_out());
 }
 
-TEST(Connection, APartOfAHeadIsToldOnce) {
+TEST(Connection, SaysWhenItWaitsForItsClientAndForWhat) {
   const Ends pair;
-  Connection connection(pair.server, -1);
+  std::vector<Wait> told;
+  std::string more;
+  Connection connection(pair.server, -1, [&](Wait wait) {
+    told.push_back(wait);
+    if (wait != Wait::nothing) pair.send(more);
+  });
   connection.set_deadline(Clock::now() + 1h);
-  int told = 0;
   pair.send("GET / HTTP/1.1\r\n\r\n");
-  EXPECT_EQ(connection.read_head(1000, [&] { ++told; }), "GET / HTTP/1.1\r\n\r\n");
-  EXPECT_EQ(told, 0);
-  pair.send("GET / ");
-  const auto more = [&] {
-    ++told;
-    pair.send("HTTP/1.1\r\n\r\n");
-  };
-  EXPECT_EQ(connection.read_head(1000, more), "GET / HTTP/1.1\r\n\r\n");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(connection.read_head(1000), "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(told.empty());
+  more = "GET / ";
+  EXPECT_TRUE(connection.wait_for_request(1h));
+  EXPECT_EQ(told, (std::vector{Wait::request, Wait::nothing}));
+  more = "HTTP/1.1\r\n\r\n";
+  EXPECT_EQ(connection.read_head(1000), "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(told, (std::vector{Wait::request, Wait::nothing, Wait::rest, Wait::nothing}));
 }
 
 TEST(Connection, WhenTheServerStopsNobodyWaitsForTheRestOfAHead) {
   const Ends pair, stop;
-  Connection connection(pair.server, stop.server);
+  Connection connection(pair.server, stop.server, [&](Wait) { stop.send("x"); });
   connection.set_deadline(Clock::now() + 1h);
   pair.send("GET / ");
-  EXPECT_EQ(connection.read_head(1000, [&] { stop.send("x"); }), "");
+  EXPECT_EQ(connection.read_head(1000), "");
   EXPECT_FALSE(connection.timed_out());
 }
 

@@ -203,6 +203,31 @@ TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
   }
 }
 
+/// The status of a request once there is room for it.
+int status_in_time(TestServer& server) {
+  int status = 503;
+  for (int i = 0; i < 10000 && (status == 503 || status == 0); ++i)
+    status = ask(server.port(), server.get("/"), "127.0.0.9").status;
+  return status;
+}
+
+TEST(HttpServer, ReadersThatDoNotReadShutNobodyOut) {
+  TestServer server({.connections = 4, .request = 1h, .idle = 1h});
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 20; ++i)
+    clients.emplace_back(server.port(), 4096, i % 2 == 0 ? "127.0.0.1" : "127.0.0.2").send(server.get("/large"));
+  EXPECT_EQ(status_in_time(server), 200);
+}
+
+TEST(HttpServer, RefusedClientsThatDoNotHangUpShutNobodyOut) {
+  TestServer server({.connections = 4, .request = 1h, .idle = 1h, .drain = 1h});
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.emplace_back(server.port(), 0, i % 2 == 0 ? "127.0.0.1" : "127.0.0.2").send("nonsense\r\n\r\n");
+    EXPECT_EQ(status_in_time(server), 200) << i;
+  }
+}
+
 TEST(HttpServer, OneAddressTakesHalfOfTheConnections) {
   TestServer server({.connections = 40});
   std::deque<RawClient> clients;

@@ -196,6 +196,20 @@ TEST(RequestHead, HasOneMeaningOrIsRefused) {
       EXPECT_EQ(status_of(start + length + "Transfer-Encoding: " + coding + "\r\n\r\n"), 411) << coding;
 }
 
+TEST(RequestHead, WhatNamesTheClientOrTheBodyIsThereOnce) {
+  for (const std::string name : {"Host", "Origin", "Sec-Fetch-Site", "Authorization", "Content-Type", "Expect"}) {
+    const std::string head = "POST / HTTP/1.1\r\n" + name + ": a\r\nAccept: b\r\n";
+    EXPECT_EQ(parse_request_head(head + "\r\n").headers.size(), 2u);
+    try {
+      parse_request_head(head + name + ": c\r\n\r\n");
+      ADD_FAILURE() << name;
+    } catch (const HttpError& error) {
+      EXPECT_EQ(error.status(), 400) << name;
+    }
+  }
+  EXPECT_EQ(parse_request_head("GET / HTTP/1.1\r\nAccept: a\r\nAccept: b\r\n\r\n").headers.size(), 2u);
+}
+
 TEST(RequestHead, RequestLinesOfOtherFormsAreRefused) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\n\r\n"), 200);
   EXPECT_EQ(status_of("GET / HTTP/3.0\r\n\r\n"), 505);

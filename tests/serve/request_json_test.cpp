@@ -1,5 +1,6 @@
 #include "serve/request_json.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "serve/http.hpp"
@@ -72,6 +73,13 @@ TEST(RequestJson, WhatIsTooMuchIsTooLarge) {
   const std::string one = R"({"name":"a","attributes":[1,2]})";
   EXPECT_EQ(status_of_json(R"({"bank":{"add":[)" + one + "," + one + "]}}"), 200);
   EXPECT_EQ(status_of_json(R"({"bank":{"add":[)" + one + "," + one + "," + one + "]}}"), 413);
+}
+
+TEST(RequestJson, AttributeNamesBeyondThoseOfTheModelAreNotRead) {
+  std::string named;
+  for (int i = 0; i < 1000; ++i) named += fmt::format("{}\"a{}\":1", i == 0 ? "" : ",", i);
+  named += ",broken";  // so far nobody reads
+  EXPECT_EQ(status_of_json(R"({"bank":{"add":[{"name":"n","like":"b","attributes":{)" + named + "}}]}}"), 413);
 }
 
 TEST(RequestJson, WhatDoesNotFitTheModelIsBad) {

@@ -49,6 +49,30 @@ TEST(Samples, HaveThePicturesOfTheirFiles) {
   EXPECT_TRUE(choose_samples(trained.data, trained.model, folder.path(), folder.path(), 5).pictures.empty());
 }
 
+// The names are those of image_files.csv, which comes from somebody else.
+TEST(Samples, PicturesOutsideTheFolderAreNotShown) {
+  TrainedModel trained("ridge");
+  const TempDir folder;
+  const auto images = folder / "images";
+  std::filesystem::create_directories(images / "sub");
+  std::ofstream(folder / "secret.bmp", std::ios::binary) << bmp_file(4, 4);
+  std::ofstream(images / "own.bmp", std::ios::binary) << bmp_file(4, 4);
+  std::filesystem::create_symlink(folder / "secret.bmp", images / "link.bmp");
+  std::filesystem::create_symlink(folder.path(), images / "up");
+  std::filesystem::create_symlink("../own.bmp", images / "sub" / "inside.bmp");
+  const auto shown = [&](const std::string& name) {
+    trained.data.image_files.assign(trained.data.samples(), name);
+    return choose_samples(trained.data, trained.model, folder.path(), images, 5).pictures.size();
+  };
+  EXPECT_EQ(shown("own.bmp"), 5u);
+  EXPECT_EQ(shown("sub/../own.bmp"), 5u);
+  EXPECT_EQ(shown("sub/inside.bmp"), 5u);
+  EXPECT_EQ(shown((images / "own.bmp").string()), 5u);
+  for (const std::string& name : {std::string("../secret.bmp"), folder.file("secret.bmp"), std::string("link.bmp"),
+                                  std::string("up/secret.bmp"), std::string("sub/../../secret.bmp")})
+    EXPECT_EQ(shown(name), 0u) << name;
+}
+
 TEST(Samples, FeaturesOfAnotherSizeAreRefused) {
   TrainedModel trained("ridge");
   trained.data.features = Matrix<float>(trained.data.samples(), 7, 0.0f);

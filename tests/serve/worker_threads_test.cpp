@@ -1,5 +1,6 @@
 #include "serve/worker_threads.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,12 +23,14 @@ struct Echo {
       : workers(
             most, most_of_address, [this](OpenConnection& open) { serve(open); }, metrics) {}
   void serve(OpenConnection& open) {
-    Connection connection(open.socket, -1);
+    Connection connection(open.socket, -1, [&](Wait wait) { workers.waits(open, wait); });
     char byte = 0;
-    while (workers.wait_for_request(open, connection, 1h)) {
+    ASSERT_EQ(::fcntl(open.socket, F_SETFL, O_NONBLOCK), 0);
+    while (connection.wait_for_request(1h) && !open.replaced) {
       if (::recv(open.socket, &byte, 1, MSG_PEEK) == 1 && byte == 'h') {
         entered.release();
-        EXPECT_EQ(workers.read_head(open, connection, 100), "");
+        EXPECT_EQ(connection.read_head(100), "");
+        EXPECT_TRUE(open.replaced);
         break;
       }
       if (connection.read(&byte, 1) != 1) break;

@@ -130,6 +130,17 @@ TEST_F(ModelFile, FeatureNamesHaveToBeAsManyAsFeatures) {
   test::expect_error([&] { read_back(model); }, "names or none");
 }
 
+TEST_F(ModelFile, NamesThatATerminalWouldActOnAreRefused) {
+  for (const bool class_name : {true, false}) {
+    Model model = trained("ridge");
+    auto& names = class_name ? model.classes.names : model.attribute_names;
+    if (!class_name) names.assign(model.attributes(), "plain");
+    read_back(model);
+    names[1] = "\x1b]0;owned\x07";
+    test::expect_error([&] { read_back(model); }, "without control characters");
+  }
+}
+
 /// Loads a model file after a change of its metadata or the shapes of its tensors.
 void load_changed(const std::filesystem::path& from, const std::filesystem::path& to,
                   const std::function<void(std::map<std::string, std::string>&, std::vector<TensorView>&)>& change) {

@@ -1,0 +1,222 @@
+#include "targets.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/json_file.hpp"
+#include "base/options.hpp"
+#include "data/split_file.hpp"
+#include "device/device_reader.hpp"
+#include "features/statistics.hpp"
+#include "formats/csv.hpp"
+#include "formats/mat.hpp"
+#include "formats/npy.hpp"
+#include "formats/safetensors.hpp"
+#include "images/image_header.hpp"
+#include "parsnets/error.hpp"
+#include "parsnets/model.hpp"
+#include "serve/http.hpp"
+#include "serve/request_checks.hpp"
+#include "serve/request_json.hpp"
+
+namespace parsnets::fuzz {
+
+namespace {
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz: %s\n", what);
+  std::abort();
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A folder in memory, where there is one, that goes with the process.
+struct Folder {
+  std::string name = std::filesystem::is_directory("/dev/shm") ? "/dev/shm/parsnets-XXXXXX" : "/tmp/parsnets-XXXXXX";
+  Folder() { require(::mkdtemp(name.data()) != nullptr, "no folder for files"); }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(name, ignored);
+  }
+};
+
+/// A file with these bytes, replaced by the next one.
+std::filesystem::path file_of(std::span<const std::byte> bytes, const char* ending) {
+  static const Folder folder;
+  const std::filesystem::path path = folder.name + "/input" + ending;
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+  return path;
+}
+
+/// Whether the work was not refused.
+template <class Work>
+bool accepts(const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::bad_input || error.code() == ErrorCode::usage, error.what());
+    require(std::string_view(error.what()).find('\n') == std::string_view::npos, "a message of several lines");
+  } catch (const HttpError& error) {
+    require(error.status() >= 400 && error.status() < 600, error.what());
+  }
+  return false;
+}
+
+bool same(const Matrix<float>& a, const Matrix<float>& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols() &&
+         (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+void mat(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".mat");
+  std::unique_ptr<MatFile> file;
+  if (!accepts([&] { file = MatFile::open(path); })) return;
+  std::size_t read = 0;
+  for (const auto& variable : file->variables()) {
+    if (++read > 8) break;
+    accepts([&] { file->read_columns(variable.name); });
+    accepts([&] { file->read_strings(variable.name); });
+  }
+}
+
+void npy(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".npy");
+  Matrix<float> values;
+  accepts([&] { read_npy_strings({path, ""}); });
+  if (!accepts([&] { values = read_npy_float({path, ""}); })) return;
+  const auto again = path.parent_path() / "again.npy";
+  write_npy(again, values.view());
+  require(same(read_npy_float({again, ""}), values), "an .npy that was written again differs");
+}
+
+void npz(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".npz");
+  std::vector<std::string> members, visited;
+  const bool listed = accepts([&] { members = npz_members(path); });
+  const bool all = accepts([&] {
+    visit_npz(path, [&](const std::string& name, const NpySource& source) {
+      visited.push_back(name);
+      accepts([&] { read_npy_header(source); });
+    });
+  });
+  require(!all || (listed && visited == members), "two ways through an .npz disagree");
+  for (const auto& member : members) accepts([&] { read_npy_float({path, member}); });
+}
+
+void csv(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".csv");
+  accepts([&] { read_csv_float(path); });
+  CsvCells cells;
+  CsvShape shape;
+  const bool read = accepts([&] { cells = read_csv(path, true); });
+  require(read == accepts([&] { shape = csv_shape(path); }), "one reader of .csv refuses what the other takes");
+  if (!read) return;
+  require(shape.rows == cells.rows() && shape.cols == cells.header.size(), "two readers of .csv disagree");
+  CsvTable table{cells.header, {}};
+  for (std::size_t r = 0; r < cells.rows(); ++r) {
+    table.rows.emplace_back();
+    for (std::size_t c = 0; c < cells.cols(); ++c) table.rows.back().emplace_back(cells.cell(r, c));
+  }
+  const auto again = path.parent_path() / "again.csv";
+  write_csv(again, table);
+  const CsvCells copy = read_csv(again, true);
+  require(copy.header == cells.header && copy.rows() == cells.rows(), "a .csv that was written again differs");
+  for (std::size_t r = 0; r < cells.rows(); ++r)
+    for (std::size_t c = 0; c < cells.cols(); ++c)
+      require(copy.cell(r, c) == cells.cell(r, c), "a cell that was written again differs");
+}
+
+void json(std::span<const std::byte> bytes) {
+  nlohmann::json value;
+  if (!accepts([&] { value = parse_json(text_of(bytes), "input"); })) return;
+  accepts([&] { require(parse_json(value.dump(), "again") == value, "JSON that was written again differs"); });
+}
+
+void split(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".json");
+  accepts([&] { read_split_json(path, {"x", "y", "z"}, {0, 1, 2, 0, 1, 2}, 1); });
+}
+
+void config(std::span<const std::byte> bytes) {
+  bool flag = false;
+  int number = 0;
+  std::string text;
+  OptionTable table;
+  table.flag("flag", flag, "").integer("number", number, 0, 9, "").text("text", text, "");
+  accepts([&] { table.read_config(std::string(text_of(bytes)), "input"); });
+}
+
+void model(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".safetensors");
+  if (!accepts([&] { SafetensorsFile file(path); })) return;
+  Model read;
+  if (!accepts([&] { read = load_model(path); })) return;
+  const auto again = path.parent_path() / "again.safetensors";
+  save_model(read, again);
+  const Model copy = load_model(again);
+  require(copy.classes.names == read.classes.names && same(copy.class_vectors(), read.class_vectors()),
+          "a model that was written again differs");
+}
+
+void statistics(std::span<const std::byte> bytes) {
+  const auto path = file_of(bytes, ".safetensors");
+  accepts([&] { load_statistics(path); });
+}
+
+void device(std::span<const std::byte> bytes) {
+  accepts([&] { read_device_info(bytes, "input"); });
+}
+
+void head(std::span<const std::byte> bytes) {
+  RequestHead head;
+  if (!accepts([&] { head = parse_request_head(text_of(bytes)); })) return;
+  accepts([&] {
+    const RequestHead again = parse_request_head(head.text());
+    require(again.method == head.method && again.target == head.target && again.length == head.length,
+            "a head that is passed on means something else");
+  });
+}
+
+void request(std::span<const std::byte> bytes) {
+  const RequestLimits limits{3, 2, 4, 10, 2, 3};
+  accepts([&] { parse_predict_request(text_of(bytes), limits); });
+  accepts([&] { parse_bank_request(text_of(bytes), limits); });
+}
+
+void image(std::span<const std::byte> bytes) {
+  if (const auto header = read_image_header(bytes))
+    require(header->width > 0 && header->height > 0, "an image without pixels");
+}
+
+}  // namespace
+
+const std::map<std::string, Target>& targets() {
+  static const std::map<std::string, Target> all{
+      {"mat", mat},       {"npy", npy},     {"npz", npz},         {"csv", csv},
+      {"json", json},     {"split", split}, {"config", config},   {"model", model},
+      {"device", device}, {"head", head},   {"request", request}, {"statistics", statistics},
+      {"image", image},
+  };
+  return all;
+}
+
+void run(Target target, std::span<const std::byte> bytes) {
+  const std::clock_t begin = std::clock();
+  target(bytes);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  require(seconds < 2 + 1e-4 * static_cast<double>(bytes.size()), "more time than its bytes allow");
+}
+
+}  // namespace parsnets::fuzz
