@@ -31,17 +31,6 @@ SynthOptions base_sizes(bool quick) {
   return sizes;
 }
 
-template <class Work>
-double least_user_seconds(int samples, Work&& work) {
-  double least = INFINITY;
-  for (int i = 0; i < samples; ++i) {
-    const double before = user_seconds();
-    work();
-    least = std::min(least, user_seconds() - before);
-  }
-  return least;
-}
-
 /// Processor time of default training, and of the prediction of all its samples.
 struct Costs {
   double train = 0, predict = 0;
@@ -52,10 +41,10 @@ Costs costs_of(const SynthOptions& sizes, int samples) {
   ThreadPool pool(1);
   Model model;
   Costs costs;
-  costs.train = least_user_seconds(samples, [&] { model = train(data, {}, pool); });
+  costs.train = least_of(samples, user_seconds, [&] { model = train(data, {}, pool); });
   const Predictor predictor(model, pool);
   double sum = 0;
-  costs.predict = least_user_seconds(3 * samples, [&] {
+  costs.predict = least_of(3 * samples, user_seconds, [&] {
     predictor.visit_scores(data.features.view(), pool,
                            [&](std::size_t, MatrixView<const float> rows) { sum += rows(0, 0); });
   });

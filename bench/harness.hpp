@@ -2,9 +2,11 @@
 // What every part of the suite stands on: repeated samples on 1 and 2 threads in turn, programs that are run and
 // measured, and the JSON that keeps every sample.
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -53,6 +55,18 @@ double seconds_of(Work&& work) {
 /// Seconds that all threads of this process have computed, and those of them outside the kernel.
 double cpu_seconds();
 double user_seconds();
+
+/// The least that a clock of these advances while `work` runs.
+template <class Work>
+double least_of(int repeats, double (*clock)(), Work&& work) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats; ++i) {
+    const double before = clock();
+    work();
+    least = std::min(least, clock() - before);
+  }
+  return least;
+}
 
 /// How often a stage runs: after warming up, until there are `fewest` samples and `seconds` have passed, or `most`.
 struct Repeats {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -54,18 +55,6 @@ std::vector<ListedImage> chosen_images(const std::filesystem::path& folder, std:
   return images;
 }
 
-/// The least processor time of one call in this thread.
-template <class Work>
-double least_cpu_seconds(int repeats, Work&& work) {
-  double least = INFINITY;
-  for (int i = 0; i < repeats; ++i) {
-    const double before = cpu_seconds();
-    work();
-    least = std::min(least, cpu_seconds() - before);
-  }
-  return least;
-}
-
 json measure_engine(const Module& module, NetworkEngine engine, const std::filesystem::path& network, double flops,
                     const std::vector<ListedImage>& images, int repeats) {
   const unsigned most = std::min(2u, available_cores());
@@ -76,8 +65,8 @@ json measure_engine(const Module& module, NetworkEngine engine, const std::files
   peaks.sample(one);
   std::vector<float> input(3 * kSide * kSide), features(backbone->dimensions());
   const auto bytes = read_image_file(images.front().file);
-  const double decode = least_cpu_seconds(10 * repeats, [&] { backbone->prepare(bytes, input); });
-  const double run = least_cpu_seconds(10 * repeats, [&] { backbone->run(input, 1, features); });
+  const double decode = least_of(10 * repeats, cpu_seconds, [&] { backbone->prepare(bytes, input); });
+  const double run = least_of(10 * repeats, cpu_seconds, [&] { backbone->run(input, 1, features); });
   peaks.sample(one);
   json result{{"engine", backbone->engine()},
               {"decode_cpu_seconds", decode},
