@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel wasm npm microcontroller bench benchmarks-page sanitize budgets faults fuzz stress stress-chroot coverage \
+        wheel wasm npm microcontroller bench results pages sanitize budgets faults fuzz stress stress-chroot coverage \
         cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
@@ -120,9 +120,17 @@ bench:
 	@cmake --build build -j $(JOBS) --target parsnets_bench
 	@build/parsnets_bench $(ARGS)
 
-# docs/benchmarks.md from what `make bench` has written; PART=FILE adds parts of another run.
-benchmarks-page:
-	@scripts/benchmarks_page.py out/bench/results.json $(PART)
+# The figures of README.md and docs/ (docs/results.json), measured anew, and the pages with them. The data sets are those
+# of $PARSNETS_DATA (or ../shared/data). ARGS="--only demo" measures some parts, ARGS="--only bench" takes what `make bench`
+# has written.
+results: build
+	@scripts/setup.sh python
+	@scripts/results.py $(ARGS)
+	@$(MAKE) --no-print-directory pages
+
+# Puts figures, outputs and tables into the pages. A test compares them.
+pages:
+	@scripts/pages.py
 
 # The whole test suite under the address, undefined-behaviour and thread sanitizers.
 sanitize:
@@ -198,13 +206,17 @@ runtime-size:
 	@for compiler in gcc clang aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc; do \
 	  ! command -v $$compiler > /dev/null || runtime/tests/small.sh $$compiler runtime/parsnets_rt.c || exit 1; done
 
-# The generated pages of docs/, and the API reference in build/docs/api.
+# The generated pages of docs/, the site in build/docs/site and the API reference in build/docs/api. Warnings and links
+# that lead nowhere are errors.
 docs: build
 	@scripts/setup.sh docs
 	@$(CLI) docs options > docs/options.md
 	@$(CLI) docs man > docs/parsnets.1
 	@scripts/include_graph.py --write
+	@scripts/pages.py --check
 	@scripts/api_docs.sh
+	@/usr/bin/python3 -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/site
+	@echo "build/docs/site/index.html"
 
 install: build
 	@cmake --install build

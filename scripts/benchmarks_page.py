@@ -1,20 +1,8 @@
-#!/usr/bin/env python3
-"""Puts the results of the benchmark suite into docs/benchmarks.md, between its marks.
+"""The results of the benchmark suite (out/bench/results.json) as Markdown, for scripts/pages.py."""
 
-  benchmarks_page.py RESULTS [PART]
-
-RESULTS: out/bench/results.json, written by `make bench`. PART: parts of another run, at another commit or on another
-machine, which the page shows with an environment of their own.
-"""
-
-import json
 import statistics
-import sys
 import textwrap
 
-from fill_page import fill_page
-
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 COLUMNS = 119
 IDLE = 0.7  # processes that may want a core before a part starts: the suite itself leaves some load behind
 
@@ -449,11 +437,3 @@ def block(results, apart=None):
             lines += [wrapped(f"Measured apart from the other parts, at commit {commits[name]}."), ""]
         lines += make(parts[name]) if name in parts else ["Not in these results.", ""]
     return "\n".join(lines).rstrip()
-
-
-def block_of(*files):
-    return block(*(json.loads(file.read_text("utf-8")) for file in files))
-
-
-if __name__ == "__main__":
-    sys.exit(fill_page("benchmarks.md", BEGIN, END, block_of, __doc__, most_files=2))

@@ -65,8 +65,8 @@ def whitespace():
 
 
 def without_links(line):
-    """The line without what cannot be broken: targets of links and bare addresses."""
-    return re.sub(r"https?://\S+", "", re.sub(r"\]\([^)]*\)", "]", line))
+    """The line without what cannot be broken: targets of links, bare addresses and marks."""
+    return re.sub(r"https?://\S+|<!--.*?-->", "", re.sub(r"\]\([^)]*\)", "]", line))
 
 
 def markdown():

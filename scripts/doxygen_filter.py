@@ -3,7 +3,8 @@
 
   - the comment at the top of a file describes the file;
   - in C headers, a comment above a declaration or behind a member is its documentation;
-  - a comment above or behind `double u, s, h;` is that of all three.
+  - a comment above or behind `double u, s, h;` is that of all three;
+  - macros of one line without a comment that take arguments are left out: they expand the tables of the device file.
 
 Line numbers stay. docs/Doxyfile uses it as INPUT_FILTER.
 """
@@ -11,7 +12,8 @@ Line numbers stay. docs/Doxyfile uses it as INPUT_FILTER.
 import re
 import sys
 
-MEMBERS = re.compile(r"^(\s+)((?:const )?[\w:<>]+) (\*?\w+(?: = [^,;]+)?(?:, \*?\w+(?: = [^,;]+)?)+);")
+MEMBERS = re.compile(r"^(\s+)((?:const )?[\w:]+(?:<[\w:<>, ]+>)?) (\*?\w+(?: = [^,;]+)?(?:, \*?\w+(?: = [^,;]+)?)+);")
+EXPANDS = re.compile(r"#define PNRT_\w+\(")
 BEHIND = re.compile(r"(///<|/\*\*<)")
 
 
@@ -48,6 +50,8 @@ def one_by_one(lines):
     """Declarations of several members as one declaration each, all with the comment above or behind them."""
     lines = list(lines)
     for number, line in enumerate(lines):
+        if EXPANDS.match(line) and not line.endswith("\\") and "*/" not in lines[number - 1] + line:
+            lines[number] = ""
         members = MEMBERS.match(line)
         comment = members and (comment_behind(lines, number) or comment_above(lines, number))
         if not comment:

@@ -15,7 +15,7 @@ test="$wheel libgtest-dev libeigen3-dev libsvm-dev python3-scipy python3-h5py py
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
-docs="$build python3 python3-numpy python3-sklearn doxygen"
+docs="$build python3 python3-numpy python3-sklearn doxygen python3-sphinx python3-myst-parser furo"
 # Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one, photographs the answers.
 backbone="python3 python3-numpy python3-onnx python3-pil python3-torch python3-skimage python-matplotlib-data"
 bench="$photos $backbone git liblinear-dev libsvm-dev python3-scipy python3-sklearn"

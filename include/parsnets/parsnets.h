@@ -400,7 +400,7 @@ PARSNETS_API parsnets_status parsnets_predict_known(const parsnets_model *model,
                                                     float *known_scores, uint8_t *unknown);
 
 /* The classes that each sample may be of: the best one, and others so that its own is among them with probability
- * `coverage`, between 0 and 1 (docs/prediction-sets.md says when this holds). `members`: samples x C class indices; in
+ * `coverage`, between 0 and 1 (docs/open-set.md says when this holds). `members`: samples x C class indices; in
  * each row the set comes first, best first, and -1 follows. `counts`: the sizes of the sets, `samples` values. */
 PARSNETS_API parsnets_status parsnets_predict_sets(const parsnets_model *model, const float *x, size_t samples,
                                                    size_t dimensions, double coverage, uint32_t threads,
@@ -695,7 +695,7 @@ PARSNETS_API parsnets_status parsnets_report(const parsnets_report_run *const *r
                                              uint32_t threads, parsnets_progress_function progress, void *user,
                                              const char *file);
 
-/* ---- Reproduction: several methods on every data set under a folder (docs/reproduce.md) ---- */
+/* ---- Reproduction: several methods on every data set under a folder (docs/researcher.md) ---- */
 
 /* Options of parsnets_reproduce. */
 typedef struct parsnets_reproduce_options {

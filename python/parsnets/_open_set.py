@@ -170,7 +170,7 @@ class OpenSet:
         """Predict the classes that each sample may be of.
 
         The model must be calibrated, see `calibrate_open_set`; otherwise UsageError is raised.
-        docs/prediction-sets.md says when the coverage holds.
+        docs/open-set.md says when the coverage holds.
 
         Parameters
         ----------

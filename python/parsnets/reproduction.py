@@ -1,4 +1,4 @@
-"""Several methods on every data set under a folder (docs/reproduce.md), and tables of results."""
+"""Several methods on every data set under a folder (docs/researcher.md), and tables of results."""
 
 from __future__ import annotations
 

@@ -66,13 +66,7 @@ void fit_baseline(Stages& stages, const TrainOptions& options, Model& model) {
     }
     case Baseline::sae:
     case Baseline::sae_reverse: {
-      // At lambda = 1 both terms of the objective weigh the same relative to their data.
-      double wanted = 0;
-      for (const auto c : stages.classes)
-        wanted += in.sums.class_weights()[static_cast<std::size_t>(c)] *
-                  sum_of_squares(targets.vectors.row(static_cast<std::size_t>(c)));
-      const double squares = in.scale * static_cast<double>(stages.data.features.cols());
-      SaeMaps maps = solve_sae(sums, o.lambda * squares / std::max(1e-12, wanted), stages.pool);
+      SaeMaps maps = solve_sae(sums, o.lambda, stages.pool);
       if (o.kind == Baseline::sae)
         set_linear_map(model, std::move(maps.forward));
       else

@@ -30,6 +30,15 @@ class DoxygenFilter(FolderCase):
         self.assertEqual(self.filtered("a.hpp", "struct A {\n  /// Two.\n  const char *a, *b;\n};\n"),
                          "struct A {\n\n  const char *a;  /**< a, b: Two. */ const char *b;  /**< a, b: Two. */\n};\n")
 
+    def test_types_of_members_may_have_arguments(self):
+        self.assertEqual(self.filtered("a.hpp", "struct A {\n  /// Two.\n  std::pair<int, char> a, b;\n};\n"),
+                         "struct A {\n\n  std::pair<int, char> a;  /**< a, b: Two. */ "
+                         "std::pair<int, char> b;  /**< a, b: Two. */\n};\n")
+
+    def test_macros_that_expand_tables_are_left_out_unless_they_have_a_comment(self):
+        self.assertEqual(self.filtered("a.h", "\n#define PNRT_ONE(a) +1\n/* Two. */\n#define PNRT_TWO(a) +2\n"),
+                         "\n\n/** Two. */\n#define PNRT_TWO(a) +2\n")
+
     def test_members_without_a_comment_stay_without(self):
         text = "struct A {\n  int a, b;\n};\n"
         self.assertEqual(self.filtered("a.hpp", text), text)

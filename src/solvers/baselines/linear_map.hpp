@@ -38,7 +38,8 @@ LinearMap solve_reverse_ridge(const SummedSamples& samples, double lambda, Threa
 LinearMap solve_eszsl(const SummedSamples& samples, double gamma, double lambda, ThreadPool& pool);
 
 /// SAE (Kodirov et al. 2017): min_W ‖X − S W‖² + λ‖X Wᵀ − S‖², W m x d, by the Sylvester equation
-/// SᵀS W + λ W XᵀX = (1+λ) SᵀX. `forward` is xWᵀ, `reverse` is aW; their biases are zero.
+/// SᵀS W + λ W XᵀX = (1+λ) SᵀX with S less its mean, which becomes the biases of `forward`, xWᵀ, and of `reverse`, aW.
+/// X is centred. At `lambda` 1 both terms of the objective weigh the same relative to their data.
 struct SaeMaps {
   LinearMap forward, reverse;
 };

@@ -8,9 +8,21 @@ namespace {
 using namespace test;
 using Sae = test::PoolTest;
 
+/// The class vectors of the samples less their mean.
+Eigen::MatrixXd centred(const SummedProblem& problem) {
+  const Eigen::MatrixXd s = per_sample(problem.semantics, problem.labels);
+  return s.rowwise() - s.colwise().mean();
+}
+
+/// The weight of the second term: lambda is relative to the squares of the data.
+double weight(double lambda, const Eigen::MatrixXd& x, const Eigen::MatrixXd& s) {
+  return lambda * x.squaredNorm() / s.squaredNorm();
+}
+
 /// vec(SᵀS W + λ W XᵀX) = (I ⊗ SᵀS + λ XᵀX ⊗ I) vec(W).
-Eigen::MatrixXd slow_sae(const SummedProblem& problem, double lambda) {
-  const Eigen::MatrixXd x = dense(problem.x), s = per_sample(problem.semantics, problem.labels);
+Eigen::MatrixXd slow_sae(const SummedProblem& problem, double relative) {
+  const Eigen::MatrixXd x = dense(problem.x), s = centred(problem);
+  const double lambda = weight(relative, x, s);
   const long d = x.cols(), m = s.cols();
   const Eigen::MatrixXd inner = s.transpose() * s, outer = x.transpose() * x, right = (1 + lambda) * s.transpose() * x;
   Eigen::MatrixXd system = Eigen::MatrixXd::Zero(d * m, d * m);
@@ -28,21 +40,26 @@ TEST_F(Sae, SolvesTheSylvesterEquation) {
     for (const double lambda : {0.05, 1.0, 20.0}) {
       const SaeMaps maps = solve_sae(problem->samples(), lambda, pool);
       const Eigen::MatrixXd expected = slow_sae(*problem, lambda);
-      expect_close(dense(maps.reverse.weights), expected, 2e-5);
-      expect_close(dense(maps.forward.weights), expected.transpose(), 2e-5);
-      EXPECT_EQ(maps.forward.bias, std::vector<float>(problem->semantics.cols(), 0.0f));
-      EXPECT_EQ(maps.reverse.bias, std::vector<float>(problem->x.cols(), 0.0f));
+      expect_close(dense(maps.reverse.weights), expected, 5e-5);  // the sums are of samples in float
+      expect_close(dense(maps.forward.weights), expected.transpose(), 5e-5);
+      // The mean of the samples and that of their class vectors are mapped to each other.
+      const Eigen::VectorXd mean = per_sample(problem->semantics, problem->labels).colwise().mean();
+      const Eigen::VectorXd from_mean = expected.transpose() * mean;
+      for (std::size_t j = 0; j < maps.forward.bias.size(); ++j)
+        EXPECT_NEAR(maps.forward.bias[j], mean(static_cast<long>(j)), 1e-5);
+      for (std::size_t i = 0; i < maps.reverse.bias.size(); ++i)
+        EXPECT_NEAR(maps.reverse.bias[i], -from_mean(static_cast<long>(i)), 1e-4);
     }
 }
 
 TEST_F(Sae, MinimisesItsObjective) {
   const SummedProblem problem(60, 5, 6, 3);
-  const Eigen::MatrixXd x = dense(problem.x), s = per_sample(problem.semantics, problem.labels);
-  const double lambda = 0.7;
+  const Eigen::MatrixXd x = dense(problem.x), s = centred(problem);
+  const double lambda = weight(0.7, x, s);
   const auto objective = [&](const Eigen::MatrixXd& w) {
     return (x - s * w).squaredNorm() + lambda * (x * w.transpose() - s).squaredNorm();
   };
-  const Eigen::MatrixXd w = dense(solve_sae(problem.samples(), lambda, pool).reverse.weights);
+  const Eigen::MatrixXd w = dense(solve_sae(problem.samples(), 0.7, pool).reverse.weights);
   Rng rng(3);
   for (int trial = 0; trial < 20; ++trial) {
     const Eigen::MatrixXd other =
