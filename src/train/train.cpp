@@ -12,6 +12,7 @@
 #include "train/open_set_samples.hpp"
 #include "train/place_samples.hpp"
 #include "train/provenance.hpp"
+#include "train/scale_gamma.hpp"
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
 #include "train/train_run.hpp"
@@ -83,6 +84,9 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       selected = select_options(data, wanted, folds, pool, progress, place);
       options = selected.winner.options;
       if (options.calibration.enabled) validation.gamma_from = "validation classes";
+      if (std::holds_alternative<ParsNetsOptions>(options.method))
+        selected.winner.gamma =
+            scale_gamma(selected.winner.gamma, folds, data.seen_classes(), data, semantics_of(options.method));
       validation.folds = folds.size();
       validation.classes_from = data.split.validation_from;
       if (const std::size_t more = folds.size() - 1; more > 0)

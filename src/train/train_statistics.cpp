@@ -19,6 +19,7 @@
 #include "train/fitter.hpp"
 #include "train/place_classes.hpp"
 #include "train/provenance.hpp"
+#include "train/scale_gamma.hpp"
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
 
@@ -183,7 +184,7 @@ ChosenWeights choose_weights(const Statistics& statistics, const Dataset& data, 
   return {equal_weights(tables), "", {}};
 }
 
-/// Means over the folds, which the record gets as well; without folds gamma 0 and temperature 1.
+/// Means over the folds, which the record gets as well, gamma scaled; without folds gamma 0 and temperature 1.
 FoldResult calibrate(const Statistics& statistics, const Dataset& data, const ParsNetsOptions& o, ThreadPool& pool,
                      ProgressObserver* progress, TrainRecord& record) {
   std::vector<FoldResult> results;
@@ -207,6 +208,10 @@ FoldResult calibrate(const Statistics& statistics, const Dataset& data, const Pa
     mean.gamma += share * result.gamma;
     mean.temperature += share * result.temperature;
   }
+  std::vector<std::int32_t> seen;
+  for (std::size_t c = 0; c < statistics.class_names().size(); ++c)
+    if (statistics.class_weights()[c] > 0) seen.push_back(static_cast<std::int32_t>(c));
+  mean.gamma = scale_gamma(mean.gamma, folds, seen, data, o.semantics);
   record.validation = {"validation classes", folds.size(),
                        fmt::format("{} groups of classes of the statistics", folds.size()), mean.zsl, mean.h};
   return mean;
