@@ -17,11 +17,12 @@ tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen"
 bench="$build git liblinear-dev libsvm-dev python3 python3-numpy python3-scipy python3-sklearn python3-torch"
-# Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one, photographs the answers.
-backbone="python3 python3-numpy python3-onnx python3-pil python3-torch python3-skimage python-matplotlib-data"
-peers="$test octave texlive-latex-base $backbone"
+# Backbones by name (parsnets backbone get).
+backbone="python3 python3-numpy"
+# PyTorch checks the numbers of one (scripts/check_backbone.py), photographs the answers.
+peers="$test octave texlive-latex-base $backbone python3-onnx python3-pil python3-torch python3-skimage python-matplotlib-data"
 playground="$photos python3-numpy python3-pil"
-page="$playground chromium python3-onnx"
+page="$playground chromium"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
        libc6-dev-armhf-cross qemu-user node-d3 python3 python3-numpy python3-scipy python3-h5py"

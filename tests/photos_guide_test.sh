@@ -2,8 +2,8 @@
 # The commands of docs/photos.md run as they stand there, and what they write makes sense.
 # Usage: photos_guide_test.sh SOURCE_DIR PARSNETS; exit code 77: what it needs is not there
 set -eu
-if ! "$2" doctor | grep -q '^photos.*OpenCV' || ! /usr/bin/python3 -c 'import onnx, PIL'; then
-  echo "SKIPPED: the page needs a build that reads photographs, python3-onnx and python3-pil"
+if ! "$2" doctor | grep -q '^photos.*OpenCV' || ! /usr/bin/python3 -c 'import numpy, PIL'; then
+  echo "SKIPPED: the page needs a build that reads photographs, python3-numpy and python3-pil"
   exit 77
 fi
 work=$(mktemp -d)
