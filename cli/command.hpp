@@ -134,7 +134,7 @@ struct CommandWord {
 /// What can follow `group` ("data", "classes"), or `parsnets` itself for "": commands and, at the top, groups.
 std::vector<CommandWord> words_after(const std::string& group, const std::vector<Command>& commands);
 
-/// "MODEL", "INPUT…": an option of by_place as the usage line has it.
+/// "MODEL": an option of by_place as the usage line has it.
 std::string place_name(const Option& option);
 
 /// The help of an option with the values that it takes.

@@ -16,7 +16,10 @@ std::string usage_line(const Command& command) {
   std::string line = "parsnets " + command.name;
   for (const auto& argument : command.arguments)
     line += argument.required ? " " + argument.name : " [" + argument.name + "]";
-  for (const auto& name : command.by_place) line += " [" + place_name(*command.options.find(name)) + "]";
+  for (const auto& name : command.by_place) {
+    const Option& option = *command.options.find(name);
+    line += " [" + place_name(option) + (option.assign_all ? "…]" : "]");
+  }
   return line + " [options]";
 }
 

@@ -68,7 +68,7 @@ std::vector<CommandWord> words_after(const std::string& group, const std::vector
 std::string place_name(const Option& option) {
   std::string name = option.name;
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return name + (option.assign_all ? "…" : "");
+  return name;
 }
 
 std::string help_of(const Option& option) {
@@ -323,8 +323,13 @@ void add_command(CLI::App& app, const Command& command, const OptionTable& commo
   parsed.places.resize(command.by_place.size());
   for (std::size_t i = 0; i < command.by_place.size(); ++i) {
     const Option& option = *parsed.options.find(command.by_place[i]);
-    auto* place = own.add_option(place_name(option), parsed.places[i], "as --" + option.name)->type_name("");
-    if (!option.assign_all) place->expected(0, 1);
+    std::vector<std::string>& place = parsed.places[i];
+    // The parser shows that there may be several.
+    (option.assign_all ? own.add_option(place_name(option), place, "as --" + option.name)
+                       : own.add_option_function<std::string>(
+                             place_name(option), [&place](const std::string& value) { place = {value}; },
+                             "as --" + option.name))
+        ->type_name("");
   }
   parsed.options.group(kCommon).append(common);
   add_options(own, parsed.options, parsed.given, std::ranges::count(words, "--help-all") > 0);

@@ -71,7 +71,7 @@ sed "s|$work/home|~|g" "$work/served"
 address=$(grep -o 'http://[^ ]*' "$work/served")
 curl -s "$address/" | grep -o '<title>.*</title>'
 kill "$server"
-wait "$server" || true
+wait "$server" 2> /dev/null || true
 server=
 
 step parsnets export birds.safetensors -o birds.pnrt

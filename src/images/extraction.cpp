@@ -31,6 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAttributes = "attributes.csv";
+constexpr const char* kSplit = "split.json";
 
 /// What became of the images of a list.
 struct ReadImages {
@@ -113,12 +114,12 @@ std::optional<std::string> file_of_a_data_set(const fs::path& folder) {
   for (const char* stem : {"features", "labels"})
     for (const char* ending : {".npy", ".npz", ".csv"})
       if (fs::exists(folder / (std::string(stem) + ending))) return std::string(stem) + ending;
-  for (const char* name : {"image_files.csv", "split.json", kExtractionFile})
+  for (const char* name : {"image_files.csv", kExtractionFile})
     if (fs::exists(folder / name)) return name;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none))
     if (entry.path().extension() == ".mat") return entry.path().filename().string();
-  return std::nullopt;
+  return fs::exists(folder / kSplit) ? std::optional<std::string>(kSplit) : std::nullopt;
 }
 
 void require_no_data_set(const fs::path& folder) {
@@ -155,7 +156,10 @@ std::unique_ptr<FileLock> hold(const fs::path& file, bool is_store, std::vector<
 
 }  // namespace
 
-bool holds_data_set(const fs::path& folder) { return file_of_a_data_set(folder).has_value(); }
+bool holds_data_set(const fs::path& folder) {
+  const auto found = file_of_a_data_set(folder);
+  return found && *found != kSplit;
+}
 
 void check_attributes(const fs::path& table, const ImageList& list) {
   if (table.extension() != ".csv")

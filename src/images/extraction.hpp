@@ -39,7 +39,7 @@ struct Extraction {
   bool has_labels = false, has_attributes = false;
 };
 
-/// Whether a folder has files of a data set, other than attributes.
+/// Whether a folder has files of a data set, other than attributes and a split.
 bool holds_data_set(const std::filesystem::path& folder);
 
 /// Throws bad_input unless the table has a row for every class of the list; before long work.

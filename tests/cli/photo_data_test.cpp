@@ -41,7 +41,7 @@ TEST_F(PhotoData, FromPhotographsToAnswersInTwoCommands) {
   EXPECT_TRUE(has(trained.out, "all samples train"));
   const auto found = run_json({"predict", at("m.safetensors"), at("photos/deer"), "--top", "4"});
   ASSERT_EQ(found["predictions"].size(), 10u);
-  EXPECT_EQ(found["predictions"][0]["classes"].size(), 4u) << "the class that is only described is among them";
+  EXPECT_EQ(found["predictions"][0]["top"].size(), 4u) << "the class that is only described is among them";
   run_ok({"explain", at("m.safetensors"), at("photos/deer/1.bmp")});
   run_ok({"export", at("m.safetensors"), "-o", at("m.pnrt")});
   run_error({"predict", at("m.safetensors"), at("photos"), "more"}, 3, "more");
