@@ -22,7 +22,7 @@ struct OnnxOutline {
   std::vector<std::string> outputs;  ///< of the graph
   std::vector<std::string> values;   ///< of all its operators
   std::map<std::string, Operator> made_by;
-  std::string without_shape;         ///< the first output whose shape the file does not say; empty: none
+  std::string without_shape;  ///< the first output whose shape the file does not say; empty: none
 
   /// The last output when `layer` is empty. Returns what is wrong, or nothing.
   std::string choose(std::string& layer) const;

@@ -37,10 +37,10 @@ Command backbone_list_command() {
       const bool there = is_there(one);
       output.json["backbones"].push_back(to_json(one));
       output.json["backbones"].back()["is_there"] = there;
-      output.text += fmt::format("{:<11}{:>5} features  {}; {}\n", one.name, one.features, one.network,
-                                 there ? file_of(one).string()
-                                       : fmt::format("not here; 'parsnets backbone get {}' fetches {} MB", one.name,
-                                                     one.fetched_megabytes));
+      output.text += fmt::format(
+          "{:<11}{:>5} features  {}; {}\n", one.name, one.features, one.network,
+          there ? file_of(one).string()
+                : fmt::format("not here; 'parsnets backbone get {}' fetches {} MB", one.name, one.fetched_megabytes));
     }
     return output;
   };

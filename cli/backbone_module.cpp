@@ -89,17 +89,24 @@ OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::
   opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
   if (opened.backbone == nullptr)
     throw Error(ErrorCode::bad_input, fmt::format("{}: {}", options.file.string(), problem));
-  opened.source = {options.file.filename().string(), std::move(sha256), opened.backbone->layer(), options.input,
-                   opened.backbone->dimensions(), options.pool, std::filesystem::absolute(options.file).string()};
+  opened.source = {options.file.filename().string(),
+                   std::move(sha256),
+                   opened.backbone->layer(),
+                   options.input,
+                   opened.backbone->dimensions(),
+                   options.pool,
+                   std::filesystem::absolute(options.file).string()};
   return opened;
 }
 
 }  // namespace
 
 void add_backbone_option(OptionTable& options, BackboneChoice& choice) {
-  options.path("backbone", choice.file,
-               "backbone that turns photographs into features: mobilenet, resnet50 or an ONNX file; the preprocessing file NAME.json beside "
-               "NAME.onnx says what it expects (default: colours as torchvision, all of the photograph, 224 x 224 pixels)");
+  options.path(
+      "backbone", choice.file,
+      "backbone that turns photographs into features: mobilenet, resnet50 or an ONNX file; the preprocessing file "
+      "NAME.json beside "
+      "NAME.onnx says what it expects (default: colours as torchvision, all of the photograph, 224 x 224 pixels)");
 }
 
 void add_max_pixels(OptionTable& options, BackboneChoice& choice) {
@@ -132,7 +139,8 @@ OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, con
                  fmt::format("the model's backbone {} (sha256 {})", trained->backbone, trained->sha256.substr(0, 12)),
                  fmt::format("another file (sha256 {})", sha256.substr(0, 12)),
                  "features of another backbone mean nothing to the model"});
-  OpenedBackbone opened = open({.file = file, .layer = trained->layer, .input = trained->input, .pool = trained->pool}, choice, std::move(sha256));
+  OpenedBackbone opened = open({.file = file, .layer = trained->layer, .input = trained->input, .pool = trained->pool},
+                               choice, std::move(sha256));
   require_same_source(trained, opened.source, file.string());
   return opened;
 }

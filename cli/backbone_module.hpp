@@ -16,9 +16,9 @@ namespace parsnets::cli {
 /// What the command line says of a backbone. What it expects is in the preprocessing file NAME.json beside NAME.onnx;
 /// without one, as in ImageInput.
 struct BackboneChoice {
-  std::filesystem::path file;     ///< or the name of a known one
-  bool recorded = false;          ///< that of the model, wherever it is found
-  bool trust = false;  ///< to be used with models that do not record which one made their features
+  std::filesystem::path file;  ///< or the name of a known one
+  bool recorded = false;       ///< that of the model, wherever it is found
+  bool trust = false;          ///< to be used with models that do not record which one made their features
   std::optional<FeatureSource::Pooling> pool{};  ///< empty: as its preprocessing file says
   int max_pixels = static_cast<int>(ImageLimits().max_pixels);
   unsigned threads = 0;            ///< that run it at a time; 0: one per core

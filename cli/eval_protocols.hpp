@@ -64,8 +64,9 @@ inline std::string drop_weak_rejection(Model& model, bool force) {
   if (force || model.rejection.empty() || !found || found->auroc >= kLeastAuroc) return "";
   model.rejection = {};
   return fmt::format(
-      "the model gets no rejection: on held-out classes its AUROC is {:.1f}, below {:g} (chance: 50); 'parsnets "
-      "calibrate --force' stores it all the same",
+      "the model gets no rejection: on held-out classes its AUROC is {:.1f}, below {:g} (chance: 50); --force stores "
+      "it "
+      "all the same",
       found->auroc, kLeastAuroc);
 }
 

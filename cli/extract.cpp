@@ -61,8 +61,9 @@ std::string next_step(const Extraction& done, const std::string& folder) {
   std::string text;
   if (!done.has_attributes)
     text += fmt::format("missing: {}/attributes.csv, a header 'class,<attributes>' and a row per class\n", folder);
-  return text + fmt::format("next: parsnets train {0} -o MODEL.safetensors; to measure it, first: parsnets data split {0}\n",
-                            folder);
+  return text +
+         fmt::format("next: parsnets train {0} -o MODEL.safetensors; to measure it, first: parsnets data split {0}\n",
+                     folder);
 }
 
 Output output_of(const Extraction& done, const ImageList& list, const FeatureSource& source, const std::string& engine,

@@ -47,7 +47,8 @@ Dataset load_as_trained(LoadOptions& load, const std::filesystem::path& given, c
     choice.recorded = true;
     choice.memory_limit = load.memory_limit;
     choice.threads = context.threads();
-    folder = data_of_photographs(given, {}, open_backbone_of(trained.source, choice, context.progress), choice, context);
+    folder =
+        data_of_photographs(given, {}, open_backbone_of(trained.source, choice, context.progress), choice, context);
   }
   choose_as_trained(load, folder, trained, context);
   return load_data(load, folder, context);

@@ -27,13 +27,13 @@ namespace parsnets::cli {
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
-  for (const auto make :
-       {extract_command,       train_command,          stats_command,        eval_command,         predict_command,
-        explain_command,       calibrate_command,      adapt_command,        classes_list_command, classes_add_command,
-        classes_teach_command, classes_remove_command, serve_command,        export_command,       bench_command,
-        report_command,        reproduce_command,      data_inspect_command, data_convert_command, data_split_command,
-        data_synth_command,    backbone_list_command,  backbone_get_command, backbone_check_command,
-        info_command,           doctor_command,       completion_command,   docs_command})
+  for (const auto make : {extract_command,      train_command,         stats_command,         eval_command,
+                          predict_command,      explain_command,       calibrate_command,     adapt_command,
+                          classes_list_command, classes_add_command,   classes_teach_command, classes_remove_command,
+                          serve_command,        export_command,        bench_command,         report_command,
+                          reproduce_command,    data_inspect_command,  data_convert_command,  data_split_command,
+                          data_synth_command,   backbone_list_command, backbone_get_command,  backbone_check_command,
+                          info_command,         doctor_command,        completion_command,    docs_command})
     commands.push_back(make());
   return commands;
 }
@@ -288,8 +288,10 @@ std::string missing_value(const std::vector<std::string>& words, const OptionTab
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") break;
-    if ((word != "-o" && !word.starts_with("--")) || (i + 1 < words.size() && !words[i + 1].starts_with("--"))) continue;
-    if (const Option* option = options.find(word == "-o" ? "out" : word.substr(2)); option != nullptr && !option->is_flag)
+    if ((word != "-o" && !word.starts_with("--")) || (i + 1 < words.size() && !words[i + 1].starts_with("--")))
+      continue;
+    if (const Option* option = options.find(word == "-o" ? "out" : word.substr(2));
+        option != nullptr && !option->is_flag)
       return fmt::format("{}: expected {}, found nothing", word, option->expected);
   }
   return "";
@@ -325,10 +327,10 @@ void add_command(CLI::App& app, const Command& command, const OptionTable& commo
     const Option& option = *parsed.options.find(command.by_place[i]);
     std::vector<std::string>& place = parsed.places[i];
     // The parser shows that there may be several.
-    (option.assign_all ? own.add_option(place_name(option), place, "as --" + option.name)
-                       : own.add_option_function<std::string>(
-                             place_name(option), [&place](const std::string& value) { place = {value}; },
-                             "as --" + option.name))
+    (option.assign_all
+         ? own.add_option(place_name(option), place, "as --" + option.name)
+         : own.add_option_function<std::string>(
+               place_name(option), [&place](const std::string& value) { place = {value}; }, "as --" + option.name))
         ->type_name("");
   }
   parsed.options.group(kCommon).append(common);
@@ -369,6 +371,8 @@ int main(int argc, char** argv) {
   try {
     check_command(words, commands);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first
+    if (const std::string missing = missing_value(words, parsed[called()].options); !missing.empty())
+      return print_usage_error(commands[called()].name + ": " + missing);
     catch_interrupts();
     ProcessGroup group;
     return run(group, commands[called()], common_table, common, parsed[called()]);

@@ -18,9 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Short enough for a name, long enough to tell them apart.
-std::string key_of(const std::string& text) {
-  return sha256_of(std::as_bytes(std::span(text))).substr(0, 16);
-}
+std::string key_of(const std::string& text) { return sha256_of(std::as_bytes(std::span(text))).substr(0, 16); }
 
 fs::path class_table(const fs::path& photographs, const fs::path& given, const fs::path& data) {
   if (!given.empty()) return given;

@@ -82,10 +82,12 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
 /// With statistics, a folder gives class names, semantics and split alone.
 void without_features(LoadOptions& load) { load.read_features = load.require_features = false; }
 
+constexpr const char* kUsualBackbone = "mobilenet";
+
 struct State {
   std::string data, stats;
   std::filesystem::path out, run, classes;
-  BackboneChoice backbone{.file = "mobilenet"};
+  BackboneChoice backbone{.file = kUsualBackbone};
   LoadOptions load;
   TrainSettings train;
 };
@@ -93,7 +95,7 @@ struct State {
 /// Photographs become a data set in the cache, which then is state.data.
 void read_photographs(State& state, Context& context) {
   const bool photographs = holds_photographs(state.data);
-  refuse_if(!photographs && (!state.classes.empty() || context.is_given("backbone")),
+  refuse_if(!photographs && (!state.classes.empty() || state.backbone.file != kUsualBackbone),
             "--classes and --backbone are for photographs; '{}' holds none in folders of their classes", state.data);
   if (!photographs) return;
   state.backbone.threads = context.threads();
@@ -181,10 +183,9 @@ Command train_command() {
     if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);
     ThreadPool pool(context.threads());
     TrainRun run;
-    Model model = sums ? train_from_statistics(sums->sum, data, train, pool, context.progress, &run, sums->parts)
+    const Model model = sums ? train_from_statistics(sums->sum, data, train, pool, context.progress, &run, sums->parts)
                              : parsnets::train(data, train, pool, context.progress, &run, &context.processes);
     if (!first) return Output{};
-    const std::string unsure = drop_weak_rejection(model, false);
     make_folder_of(state->out);
     save_model(model, state->out);
     if (!state->run.empty())
@@ -207,7 +208,7 @@ Command train_command() {
       output.json["svr_flops"] = run.flops;
       output.json["svr_bytes"] = run.bytes;
     }
-    warn(context, unsure.empty() ? weak_rejection(model) : unsure);
+    warn(context, weak_rejection(model));
     output.text = to_text(state->out.string(), split_name(data.split), model.record, output.json);
     return output;
   };

@@ -35,7 +35,7 @@ constexpr const char* kSplit = "split.json";
 
 /// What became of the images of a list.
 struct ReadImages {
-  std::vector<std::string> sha256;     ///< of each; empty: it could not be read
+  std::vector<std::string> sha256;      ///< of each; empty: it could not be read
   std::map<std::size_t, Error> errors;  ///< why, by number
   std::size_t continued = 0;            ///< features of an earlier run
 };
@@ -267,7 +267,8 @@ PartialFeatures::PartialFeatures(const fs::path& file, bool is_store, const Feat
   read_header(source);
   read_entries();
   begun_ = end_;
-  if (entries_.empty() && !is_store_) {  // another process may have completed the data set before this one began its file
+  if (entries_.empty() &&
+      !is_store_) {  // another process may have completed the data set before this one began its file
     try {
       require_no_data_set(file_.parent_path());
     } catch (...) {

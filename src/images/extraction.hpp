@@ -25,8 +25,8 @@ struct ExtractionOptions {
   /// File of features that stay for other runs and data sets, whatever the photographs are called; the data set is then
   /// written again where there is one. Empty: in the folder until the data set is complete.
   std::filesystem::path store;
-  ImageLimits limits;                ///< photographs beyond them are not read
-  std::uint64_t memory_limit = 0;    ///< bytes of the process; 0: none
+  ImageLimits limits;              ///< photographs beyond them are not read
+  std::uint64_t memory_limit = 0;  ///< bytes of the process; 0: none
 };
 
 struct Extraction {
@@ -95,8 +95,8 @@ class PartialFeatures {
   std::size_t dimensions_;
   std::unique_ptr<FileLock> lock_;
   mutable std::fstream stream_;
-  std::uint64_t end_ = 0;                                 ///< of the records that are whole
-  std::uint64_t begun_ = 0;                               ///< the same, when it was opened
+  std::uint64_t end_ = 0;                                   ///< of the records that are whole
+  std::uint64_t begun_ = 0;                                 ///< the same, when it was opened
   std::unordered_map<std::string, std::uint64_t> entries_;  ///< SHA-256 -> offset of the features
 };
 

@@ -81,7 +81,8 @@ TEST_F(PhotoBackboneTest, MaximaFollowAveragesOfWhatTheLayerAverages) {
     EXPECT_NE(backbone, nullptr) << problem_;
     return backbone ? features_of_image(*backbone, input, read_image_file(photo), "photo") : std::vector<float>();
   };
-  const auto average = features("e", FeatureSource::Pooling::average), both = features("e", FeatureSource::Pooling::both);
+  const auto average = features("e", FeatureSource::Pooling::average),
+             both = features("e", FeatureSource::Pooling::both);
   ASSERT_EQ(both.size(), 2 * average.size());
   for (std::size_t c = 0; c < average.size(); ++c) {
     EXPECT_NEAR(both[c], average[c], 1e-4F);

@@ -26,8 +26,8 @@ class PhotoData : public FolderTest {
   }
   std::string at(const std::string& name) const { return dir.file(name); }
   Words train(const std::string& out) const {
-    return {"train", at("photos"), "--classes", at("classes.csv"), "--backbone", at("network.onnx"),
-            "--method", "eszsl", "-o", at(out)};
+    return {"train", at("photos"), "--classes", at("classes.csv"), "--backbone", at("network.onnx"), "--method",
+            "eszsl", "-o",         at(out)};
   }
 
   EnvironmentVariable cache_{"XDG_CACHE_HOME", dir.file("cache")}, offline_{"PARSNETS_OFFLINE", "1"};
@@ -76,7 +76,8 @@ TEST_F(PhotoData, WhatIsMissingIsToldBeforeTheWork) {
   auto words = train("m.safetensors");
   words[3] = at("none.csv");
   run_error(words, 3, "none.csv");
-  run_error({"train", at("photos"), "--backbone", at("network.onnx"), "-o", at("m.safetensors")}, 3, "--classes FILE.csv");
+  run_error({"train", at("photos"), "--backbone", at("network.onnx"), "-o", at("m.safetensors")}, 3,
+            "--classes FILE.csv");
   fs::copy(dir / "classes.csv", dir / "photos/classes.csv");
   run_ok({"train", at("photos"), "--backbone", at("network.onnx"), "--method", "eszsl", "-o", at("m.safetensors")});
   run_error({"train", kDemo, "--classes", at("classes.csv"), "-o", at("m.safetensors")}, 2, "are for photographs");
@@ -92,8 +93,8 @@ TEST_F(PhotoData, NamesAloneGoWithATableOfVectors) {
 }
 
 TEST_F(PhotoData, ABackboneThatCannotBeFetchedIsAMessage) {
-  const std::string copy = "copy mobilenet.onnx and mobilenet.json from the folder that it names to " +
-                           at("cache/parsnets/backbones");
+  const std::string copy =
+      "copy mobilenet.onnx and mobilenet.json from the folder that it names to " + at("cache/parsnets/backbones");
   run_error({"backbone", "get", "mobilenet"}, 1, copy);
   run_error({"train", at("photos"), "--classes", at("classes.csv"), "-o", at("m.safetensors")}, 1, copy);
   EXPECT_TRUE(has(run_ok({"backbone", "list"}).out, "'parsnets backbone get resnet50' fetches 95 MB"));

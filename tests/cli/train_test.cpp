@@ -24,8 +24,8 @@ TEST_F(CliTrain, WithoutASplitAllSamplesTrain) {
   const std::string folder = dir.file("d");
   fs::copy(kDemo, folder, kRecursive);
   fs::remove(folder + "/split.json");
-  EXPECT_TRUE(has(run_ok({"train", folder, "--method", "eszsl", "-o", dir.file("m.safetensors")}).out,
-                  "all samples train"));
+  EXPECT_TRUE(
+      has(run_ok({"train", folder, "--method", "eszsl", "-o", dir.file("m.safetensors")}).out, "all samples train"));
   run_error({"eval", dir.file("m.safetensors"), folder}, 3, "hold classes out with 'parsnets data split'");
 }
 
