@@ -19,7 +19,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string name() const = 0;
   /// One photograph at a time: batches would round it in other ways than alone, and many networks take no other.
-  /// `features` becomes as long as the network's output; an output with positions is averaged over them. Uses the
+  /// `features` becomes as long as the network's output; an output with positions is pooled over them. Uses the
   /// calling thread alone.
   virtual void run(std::span<const float> input, std::vector<float>& features) = 0;
   /// Whether several threads may run it at a time.
@@ -31,6 +31,7 @@ struct EngineOptions {
   bool layer_is_output = true;  ///< false: the engine makes it one (output_to_append)
   std::string without_shape;    ///< an output of which the file does not say the shape; empty: none
   std::size_t width, height;    ///< of the input
+  bool maxima = false;          ///< the maxima over positions follow their averages
 };
 
 /// `network`: the bytes of an ONNX file.
@@ -49,8 +50,9 @@ std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const s
 /// Of this module: "ONNX Runtime 1.20.1,OpenCV 4.6.0", or OpenCV alone.
 std::string engine_names();
 
-/// Of an output of this shape, batch first: a value per channel, the mean over positions. Throws for other shapes.
-void average_positions(std::span<const float> values, const std::vector<std::int64_t>& shape,
-                       std::vector<float>& features);
+/// Of an output of this shape, batch first: a value per channel, the mean over positions, and with `maxima` then their
+/// maxima. Throws for other shapes, and for maxima of a single position.
+void pool_positions(std::span<const float> values, const std::vector<std::int64_t>& shape, bool maxima,
+                    std::vector<float>& features);
 
 }  // namespace parsnets

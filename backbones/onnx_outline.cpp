@@ -125,8 +125,12 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
             outline.without_shape = outline.outputs.back();
         }
         if (at == kInitializer) weights.insert(text_of(part, 8));
-        if (at == kNode)
-          for (const auto value : below(part, {2})) outline.values.emplace_back(value);
+        if (at != kNode) return;
+        const auto given = below(part, {1});
+        for (const auto value : below(part, {2})) {
+          outline.values.emplace_back(value);
+          outline.made_by[outline.values.back()] = {text_of(part, 4), given.empty() ? "" : std::string(given.front())};
+        }
       });
     std::erase_if(outline.inputs, [&](const auto& input) { return weights.contains(input.name); });
   } catch (const Damaged&) {
@@ -145,6 +149,20 @@ std::string OnnxOutline::choose(std::string& layer) const {
   return "expected a layer of the network, found '" + layer + "'; the layer in the preprocessing file NAME.json" +
          " is one of its outputs: " + joined(outputs) + "; or of its last layers: " +
          joined({values.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(8, values.size())), values.end()});
+}
+
+std::string OnnxOutline::before_average(const std::string& layer) const {
+  static const std::set<std::string> averages{"GlobalAveragePool", "ReduceMean"},
+      shapes{"Flatten", "Reshape", "Squeeze", "Identity", "Dropout"};
+  std::string value = layer;
+  for (std::size_t steps = 0; steps <= made_by.size(); ++steps) {  // a damaged file may have circles
+    const auto maker = made_by.find(value);
+    if (maker == made_by.end()) break;
+    if (averages.contains(maker->second.kind)) return maker->second.input;
+    if (!shapes.contains(maker->second.kind)) break;
+    value = maker->second.input;
+  }
+  return made_by.contains(value) ? value : layer;
 }
 
 std::string OnnxOutline::check_input(std::size_t width, std::size_t height) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,13 +15,19 @@ struct OnnxOutline {
     std::string name;
     std::vector<std::int64_t> shape;  ///< 0: any size
   };
+  struct Operator {
+    std::string kind, input;  ///< the first one
+  };
   std::vector<Input> inputs;         ///< without the weights
   std::vector<std::string> outputs;  ///< of the graph
   std::vector<std::string> values;   ///< of all its operators
-  std::string without_shape;         ///< the first output whose shape the file does not say; empty: none
+  std::map<std::string, Operator> made_by;
+  std::string without_shape;  ///< the first output whose shape the file does not say; empty: none
 
   /// The last output when `layer` is empty. Returns what is wrong, or nothing.
   std::string choose(std::string& layer) const;
+  /// The value with positions of which `layer` is the average; `layer` itself where no operator averages all of them.
+  std::string before_average(const std::string& layer) const;
   /// Returns what is wrong unless the network takes one photograph of that size.
   std::string check_input(std::size_t width, std::size_t height) const;
 };

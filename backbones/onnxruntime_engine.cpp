@@ -89,7 +89,7 @@ class OnnxRuntimeEngine final : public Engine {
     check(api().GetTensorShapeElementCount(kind.get(), &count));
     void* values = nullptr;
     check(api().GetTensorMutableData(result.get(), &values));
-    average_positions({static_cast<const float*>(values), count}, sizes, features);
+    pool_positions({static_cast<const float*>(values), count}, sizes, options_.maxima, features);
   }
 
  private:

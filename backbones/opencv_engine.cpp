@@ -41,7 +41,9 @@ cv::dnn::Net read_network(const std::string& network, const EngineOptions& optio
 class OpenCvEngine final : public Engine {
  public:
   OpenCvEngine(const std::string& network, const EngineOptions& options)
-      : layer_(options.layer), shape_{1, 3, static_cast<int>(options.height), static_cast<int>(options.width)} {
+      : layer_(options.layer),
+        maxima_(options.maxima),
+        shape_{1, 3, static_cast<int>(options.height), static_cast<int>(options.width)} {
     const ProductConvolutions ours;
     net_ = read_network(network, options);
     net_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
@@ -58,12 +60,14 @@ class OpenCvEngine final : public Engine {
     const cv::Mat output = net_.forward(layer_);
     if (output.type() != CV_32F || !output.isContinuous())
       throw std::runtime_error("expected a layer of 32-bit floating-point values, found another type");
-    average_positions({output.ptr<float>(), output.total()}, {output.size.p, output.size.p + output.dims}, features);
+    pool_positions({output.ptr<float>(), output.total()}, {output.size.p, output.size.p + output.dims}, maxima_,
+                   features);
   }
 
  private:
   cv::dnn::Net net_;
   std::string layer_;
+  bool maxima_;
   std::vector<int> shape_;
 };
 

@@ -108,9 +108,12 @@ class PhotoBackbone final : public Backbone {
     if (problem.empty()) problem = outline.choose(options_.layer);
     if (problem.empty()) problem = outline.check_input(options_.input.width, options_.input.height);
     if (!problem.empty()) return problem;
-    const bool is_output = std::ranges::count(outline.outputs, options_.layer) > 0;
-    const EngineOptions settings{outline.inputs.front().name, options_.layer,       is_output,
-                                 outline.without_shape,       options_.input.width, options_.input.height};
+    const bool maxima = options_.pool == FeatureSource::Pooling::both;
+    const std::string value = maxima ? outline.before_average(options_.layer) : options_.layer;
+    const bool is_output = std::ranges::count(outline.outputs, value) > 0;
+    const EngineOptions settings{
+        outline.inputs.front().name, value, is_output, outline.without_shape, options_.input.width,
+        options_.input.height,       maxima};
     const unsigned most = options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
     engines_ =
         std::make_unique<EnginePool>([network = std::move(network), settings,

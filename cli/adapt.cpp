@@ -67,9 +67,9 @@ Command adapt_command() {
     bool undo = false;
   };
   auto state = std::make_shared<State>();
-  Command command{
-      "adapt", "adapt a model to unlabelled samples, without training",
-      "parsnets adapt --model out/demo.safetensors --input data/demo/features.npy --out out/adapted.safetensors"};
+  Command command{"adapt", "adapt a model to unlabelled samples, without training",
+                  "parsnets adapt out/demo.safetensors data/demo/features.npy -o out/adapted.safetensors"};
+  command.by_place = {"model", "input"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("input", state->input,
             "features of the samples: .npy, .npz, .csv or .mat, one row each, or a folder with such a file")

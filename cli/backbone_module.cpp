@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "backbones.hpp"
 #include "backbones_module.hpp"
 #include "base/file.hpp"
 #include "base/json_file.hpp"
@@ -36,7 +37,7 @@ void read_preprocessing(const std::filesystem::path& network, BackboneOptions& o
   if (json.is_object()) {
     for (const auto& [key, value] : json.items())
       if (!complete.contains(key))
-        throw Error(BadInput{file.string(), key, "preset, fit, width, height or layer", "another key",
+        throw Error(BadInput{file.string(), key, "preset, fit, width, height, layer or pool", "another key",
                              "correct the file or remove it"});
     for (const auto& [key, value] : complete.items())
       if (!json.contains(key) || key == "sha256" || key == "dimensions") json[key] = value;
@@ -45,6 +46,7 @@ void read_preprocessing(const std::filesystem::path& network, BackboneOptions& o
     const FeatureSource source = feature_source_from_json(json, file.string());
     options.layer = source.layer;
     options.input = source.input;
+    options.pool = source.pool;
   } catch (const Error& error) {
     BadInput parts = error.parts();
     parts.advice = "correct the file or remove it";
@@ -87,46 +89,59 @@ OpenedBackbone open(BackboneOptions options, const BackboneChoice& choice, std::
   opened.backbone.reset(function_of<OpenBackbone>(module, kOpenBackbone)(options, problem));
   if (opened.backbone == nullptr)
     throw Error(ErrorCode::bad_input, fmt::format("{}: {}", options.file.string(), problem));
-  opened.source = {options.file.filename().string(), std::move(sha256), opened.backbone->layer(), options.input,
-                   opened.backbone->dimensions()};
+  opened.source = {options.file.filename().string(),
+                   std::move(sha256),
+                   opened.backbone->layer(),
+                   options.input,
+                   opened.backbone->dimensions(),
+                   options.pool,
+                   std::filesystem::absolute(options.file).string()};
   return opened;
 }
 
 }  // namespace
 
 void add_backbone_option(OptionTable& options, BackboneChoice& choice) {
-  options.path("backbone", choice.file,
-               "backbone that turns photographs into features, an ONNX file; the preprocessing file NAME.json beside "
-               "NAME.onnx says what it expects (default: colours as torchvision, the centre, 224 x 224 pixels)");
+  options.path(
+      "backbone", choice.file,
+      "backbone that turns photographs into features: mobilenet, resnet50 or an ONNX file; the preprocessing file "
+      "NAME.json beside "
+      "NAME.onnx says what it expects (default: colours as torchvision, all of the photograph, 224 x 224 pixels)");
 }
 
 void add_max_pixels(OptionTable& options, BackboneChoice& choice) {
   options.integer("max-pixels", choice.max_pixels, 1, 1'000'000'000, "photographs with more pixels are not decoded");
 }
 
-OpenedBackbone open_backbone(const BackboneChoice& choice) {
+OpenedBackbone open_backbone(const BackboneChoice& choice, ProgressObserver* progress) {
   BackboneOptions options;
-  options.file = choice.file;
-  const InputFile readable(choice.file);
-  read_preprocessing(choice.file, options);
-  return open(options, choice, sha256_of_file(choice.file));
+  options.file = backbone_file(choice.file, progress);
+  const InputFile readable(options.file);
+  read_preprocessing(options.file, options);
+  if (choice.pool) options.pool = *choice.pool;
+  return open(options, choice, sha256_of_file(options.file));
 }
 
-OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice) {
-  if (!trained && choice.trust) return open_backbone(choice);
+OpenedBackbone open_backbone_of(const std::optional<FeatureSource>& trained, const BackboneChoice& choice,
+                                ProgressObserver* progress) {
+  if (!trained && choice.trust) return open_backbone(choice, progress);
+  refuse_if(!trained && choice.file.empty(),
+            "the model does not say which backbone made its features: photographs need --backbone FILE.onnx --force");
   if (!trained)
     throw Error(BadInput{choice.file.string(), "", "a model whose features were extracted by parsnets",
                          "a model that does not say which network made its features",
                          "train on features from 'parsnets extract', or use --force"});
-  std::string sha256 = sha256_of_file(choice.file);
+  const auto file = choice.file.empty() ? find_backbone(*trained) : backbone_file(choice.file, progress);
+  std::string sha256 = sha256_of_file(file);
   if (sha256 != trained->sha256)
     throw Error(
-        BadInput{choice.file.string(), "",
+        BadInput{file.string(), "",
                  fmt::format("the model's backbone {} (sha256 {})", trained->backbone, trained->sha256.substr(0, 12)),
                  fmt::format("another file (sha256 {})", sha256.substr(0, 12)),
                  "features of another backbone mean nothing to the model"});
-  OpenedBackbone opened = open({choice.file, trained->layer, trained->input}, choice, std::move(sha256));
-  require_same_source(trained, opened.source, choice.file.string());
+  OpenedBackbone opened = open({.file = file, .layer = trained->layer, .input = trained->input, .pool = trained->pool},
+                               choice, std::move(sha256));
+  require_same_source(trained, opened.source, file.string());
   return opened;
 }
 

@@ -194,9 +194,9 @@ Output published_results(const std::vector<CitedRow>& own, const std::string& ta
 
 Command bench_command() {
   auto state = std::make_shared<BenchState>();
-  Command command{
-      "bench", "train and evaluate several methods on one data set",
-      "parsnets bench --data data/demo --methods ridge,eszsl,scln:networks=32:encoding=96:active=8 --search grid"};
+  Command command{"bench", "train and evaluate several methods on one data set",
+                  "parsnets bench data/demo --methods ridge,eszsl,scln:networks=32:encoding=96:active=8 --search grid"};
+  command.by_place = {"data"};
   command.options.text("data", state->data, "data set folder")
       .text("methods", state->methods,
             "comma-separated methods, each with options of 'train': method:option=value:option=value; or 'ablation': "

@@ -138,7 +138,8 @@ std::vector<std::vector<std::int32_t>> rows_by_class(const ClassesState& state, 
 
 Command classes_list_command() {
   auto state = std::make_shared<ClassesState>();
-  Command command{"classes list", "list the classes of a model", "parsnets classes list --model out/demo.safetensors"};
+  Command command{"classes list", "list the classes of a model", "parsnets classes list out/demo.safetensors"};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file");
   command.run = [state](Context&) {
     require_model(*state);
@@ -157,7 +158,8 @@ Command classes_list_command() {
 Command classes_add_command() {
   auto state = std::make_shared<ClassesState>();
   Command command{"classes add", "add classes by their attributes, by examples or by both, without training",
-                  "parsnets classes add --model out/demo.safetensors --attributes new.csv"};
+                  "parsnets classes add out/demo.safetensors --attributes new.csv"};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("attributes", state->attributes, "CSV table: header 'class,<attributes>', one row per class")
       .text("classes", state->classes,
@@ -197,8 +199,9 @@ Command classes_add_command() {
 Command classes_teach_command() {
   auto state = std::make_shared<ClassesState>();
   Command command{"classes teach", "teach a model labelled examples of one of its classes, without training",
-                  "parsnets classes teach deer --model out/demo.safetensors --input deer.npy"};
+                  "parsnets classes teach deer out/demo.safetensors --input deer.npy"};
   command.arguments = {{"NAME", "a class of the model", &state->name}};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("input", state->input, "features of the examples: .npy, .npz, .csv or .mat, one row each")
       .path("out", state->out, "model file to write (default: change --model in place)");
@@ -219,7 +222,8 @@ Command classes_teach_command() {
 Command classes_remove_command() {
   auto state = std::make_shared<ClassesState>();
   Command command{"classes remove", "remove classes from a model",
-                  "parsnets classes remove --model out/demo.safetensors --classes deer"};
+                  "parsnets classes remove out/demo.safetensors --classes deer"};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("classes", state->classes,
             "classes to remove, comma-separated; quote names that contain commas: '\"a, b\",c'")

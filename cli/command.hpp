@@ -110,6 +110,8 @@ struct Command {
   std::string summary;  ///< one line, imperative
   std::string example;  ///< a command line that works
   std::vector<Argument> arguments = {};
+  /// Options of which the values may stand without their names, in this order.
+  std::vector<std::string> by_place = {};
   OptionTable options = {};  ///< the command's own; the common ones are added
   /// Options that depend on the value of one, for help: `options` has the rows of all families.
   std::vector<OptionFamily> families = {};
@@ -132,6 +134,9 @@ struct CommandWord {
 /// What can follow `group` ("data", "classes"), or `parsnets` itself for "": commands and, at the top, groups.
 std::vector<CommandWord> words_after(const std::string& group, const std::vector<Command>& commands);
 
+/// "MODEL": an option of by_place as the usage line has it.
+std::string place_name(const Option& option);
+
 /// The help of an option with the values that it takes.
 std::string help_of(const Option& option);
 
@@ -139,7 +144,8 @@ using MakeCommand = Command();
 MakeCommand extract_command, train_command, stats_command, eval_command, predict_command, explain_command,
     adapt_command, calibrate_command, classes_list_command, classes_add_command, classes_teach_command,
     classes_remove_command, serve_command, page_command, export_command, bench_command, report_command,
-    reproduce_command, data_inspect_command, data_convert_command, data_split_command, data_synth_command, info_command,
-    doctor_command, completion_command, docs_command;
+    reproduce_command, data_inspect_command, data_convert_command, data_split_command, data_synth_command,
+    backbone_list_command, backbone_get_command, backbone_check_command, info_command, doctor_command,
+    completion_command, docs_command;
 
 }  // namespace parsnets::cli

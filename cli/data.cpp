@@ -161,7 +161,7 @@ Command data_split_command() {
   };
   auto state = std::make_shared<State>();
   state->load.require_split = state->load.read_features = false;  // labels are enough
-  Command command{"data split", "make a seeded, class-disjoint train/validation/test split",
+  Command command{"data split", "hold classes and samples out, so that accuracy can be measured",
                   "parsnets data split my-data --unseen 0.2 --seed 7"};
   command.arguments = {{"DIR", "data set folder; split.json is written there if it is a plain one", &state->folder}};
   command.options

@@ -16,6 +16,10 @@ std::string usage_line(const Command& command) {
   std::string line = "parsnets " + command.name;
   for (const auto& argument : command.arguments)
     line += argument.required ? " " + argument.name : " [" + argument.name + "]";
+  for (const auto& name : command.by_place) {
+    const Option& option = *command.options.find(name);
+    line += " [" + place_name(option) + (option.assign_all ? "…]" : "]");
+  }
   return line + " [options]";
 }
 
@@ -37,7 +41,7 @@ std::string table_head(const std::string& title) {
 }
 
 std::string table_row(const Option& option) {
-  return fmt::format("| `--{}` | {} | {} | {} |\n", option.name,
+  return fmt::format("| `--{}` | {} | {} | {} |\n", option.name == "out" ? "out`, `-o" : option.name,
                      option.default_text.empty() ? "" : "`" + option.default_text + "`",
                      option.is_flag ? "" : option.expected, option.help);
 }

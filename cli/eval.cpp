@@ -102,8 +102,9 @@ Command eval_command() {
   };
   auto state = std::make_shared<State>();
   Command command{"eval", "evaluate a model on the test samples of a data set",
-                  "parsnets eval --model out/demo.safetensors --data data/demo"};
+                  "parsnets eval out/demo.safetensors data/demo"};
   command.runs_in_processes = true;
+  command.by_place = {"model", "data"};
   command.options.text("model", state->model, "model file, or a device file, which the C runtime then runs")
       .text("data", state->data, "data set folder")
       .flag("per-class", state->per_class,

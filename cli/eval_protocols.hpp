@@ -55,6 +55,21 @@ inline nlohmann::ordered_json rejection_json(const RejectionRecord& r) {
           {"confidence_auroc", r.confidence_auroc}};
 }
 
+/// Percent, on held-out classes: below, rejection is hardly better than chance (50), and is not offered.
+inline constexpr double kLeastAuroc = 60;
+
+/// Removes a rejection below that, unless it is forced; its record and the prediction sets stay. Returns why.
+inline std::string drop_weak_rejection(Model& model, bool force) {
+  const auto& found = model.record.rejection;
+  if (force || model.rejection.empty() || !found || found->auroc >= kLeastAuroc) return "";
+  model.rejection = {};
+  return fmt::format(
+      "the model gets no rejection: on held-out classes its AUROC is {:.1f}, below {:g} (chance: 50); --force stores "
+      "it "
+      "all the same",
+      found->auroc, kLeastAuroc);
+}
+
 inline std::string rejection_text(const RejectionRecord& r) {
   std::string text = fmt::format(
       "accepts {:.1f} % of unknown samples (target: {:g} %; 95 % interval over {} held-out classes: {:.1f} to {:.1f} "

@@ -55,10 +55,11 @@ Sample read_sample(const ExplainState& state, const Model& model, ThreadPool& po
 Command explain_command() {
   auto state = std::make_shared<ExplainState>();
   Command command{"explain", "show which attributes and networks decided a prediction",
-                  "parsnets explain --model out/demo.safetensors --input data/demo/features.npy --row 1100"};
+                  "parsnets explain out/demo.safetensors data/demo/features.npy --row 1100"};
+  command.by_place = {"model", "input"};
   command.options.text("model", state->model, "model file")
       .texts("input", state->input,
-             "features of the samples: .npy, .npz, .csv or .mat, one row each; with --backbone photographs (JPEG, "
+             "features of the samples: .npy, .npz, .csv or .mat, one row each; or photographs (JPEG, "
              "PNG, WebP, BMP): files and folders")
       .integer("row", state->row, 0, 2000000000,
                "row of the sample, counted from 0; of photographs, the sample number that 'parsnets predict' prints")

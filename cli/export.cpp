@@ -202,7 +202,8 @@ Command export_command() {
   };
   auto state = std::make_shared<State>();
   Command command{"export", "export a model to a small file for the C runtime and measure the loss of accuracy",
-                  "parsnets export --model out/demo.safetensors --out out/demo.pnrt --data data/demo --max-drop 1"};
+                  "parsnets export out/demo.safetensors -o out/demo.pnrt --data data/demo --max-drop 1"};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file; with --bench also a device file")
       .path("out", state->out, "device file to write")
       .text("data", state->data, "data set the model was trained on, to measure accuracy on its validation classes")

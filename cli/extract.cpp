@@ -56,12 +56,14 @@ void require_outside(const std::filesystem::path& out, const std::vector<std::fi
 /// What the folder still needs before a model can be trained on it.
 std::string next_step(const Extraction& done, const std::string& folder) {
   if (!done.has_labels)
-    return fmt::format("the photographs have no classes; to classify them: parsnets predict --model MODEL --input {}\n",
+    return fmt::format("the photographs have no classes; to classify them: parsnets predict MODEL {}\n",
                        (std::filesystem::path(folder) / "features.npy").string());
   std::string text;
   if (!done.has_attributes)
     text += fmt::format("missing: {}/attributes.csv, a header 'class,<attributes>' and a row per class\n", folder);
-  return text + fmt::format("missing: a split; next: parsnets data split {}\n", folder);
+  return text +
+         fmt::format("next: parsnets train {0} -o MODEL.safetensors; to measure it, first: parsnets data split {0}\n",
+                     folder);
 }
 
 Output output_of(const Extraction& done, const ImageList& list, const FeatureSource& source, const std::string& engine,
@@ -115,11 +117,13 @@ Command extract_command() {
     std::vector<std::string> images;
     std::filesystem::path out, labels;
     BackboneChoice backbone;
+    FeatureSource::Pooling pool{};
     ExtractionOptions options;
   };
   auto state = std::make_shared<State>();
   Command command{"extract", "turn photographs into the features of a data set, with a backbone",
-                  "parsnets extract --images photos --backbone resnet50.onnx --attributes classes.csv --out my-data"};
+                  "parsnets extract photos --backbone resnet50 --attributes classes.csv -o my-data"};
+  command.by_place = {"images"};
   command.options
       .texts("images", state->images,
              "folder with a folder of photographs per class, or image files (JPEG, PNG, WebP, BMP); image_files.csv "
@@ -127,6 +131,10 @@ Command extract_command() {
       .path("out", state->out, "data set folder to write; an interrupted run goes on from what is there");
   add_backbone_option(command.options, state->backbone);
   command.options
+      .choice("pool", state->pool,
+              {{"average", FeatureSource::Pooling::average}, {"both", FeatureSource::Pooling::both}},
+              "features over the positions of a photograph: their average, or their average and their maximum; the "
+              "preprocessing file may say which")
       .path("attributes", state->options.attributes,
             "table of classes: a .csv file with a column 'class' and the attributes; becomes attributes.csv")
       .path("labels", state->labels,
@@ -137,8 +145,9 @@ Command extract_command() {
                         "maximum memory of the process; fails before starting if the work does not fit");
   command.run = [state](Context& context) {
     refuse_if(state->images.empty() || state->out.empty() || state->backbone.file.empty(),
-              "extract: expected --images DIR|FILE…, --backbone FILE.onnx and --out DIR");
+              "extract: expected --images DIR|FILE…, --backbone NAME|FILE.onnx and --out DIR");
     auto& options = state->options;
+    if (context.is_given("pool")) state->backbone.pool = state->pool;
     options.limits = state->backbone.limits();
     options.memory_limit = state->backbone.memory_limit;
     const auto places = image_places(state->images, "--images");
@@ -151,7 +160,7 @@ Command extract_command() {
     }
     ThreadPool pool(context.threads());
     state->backbone.threads = pool.size();
-    const OpenedBackbone opened = open_backbone(state->backbone);
+    const OpenedBackbone opened = open_backbone(state->backbone, context.progress);
     if (!context.common.quiet)
       answer_interrupts("stopping after this photograph; Ctrl-C again ends at once, and finished photographs are kept");
     const Extraction done =

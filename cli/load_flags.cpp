@@ -3,6 +3,7 @@
 #include "data/folder.hpp"
 #include "data/load_options.hpp"
 #include "data/split_file.hpp"
+#include "photo_data.hpp"
 
 namespace parsnets::cli {
 
@@ -38,8 +39,17 @@ Dataset load_data(LoadOptions& load, const std::filesystem::path& folder, const 
   return load_dataset(folder, load, context.progress);
 }
 
-Dataset load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
-                        const Context& context) {
+Dataset load_as_trained(LoadOptions& load, const std::filesystem::path& given, const DataProvenance& trained,
+                        Context& context) {
+  std::filesystem::path folder = given;
+  if (holds_photographs(given)) {
+    BackboneChoice choice;
+    choice.recorded = true;
+    choice.memory_limit = load.memory_limit;
+    choice.threads = context.threads();
+    folder =
+        data_of_photographs(given, {}, open_backbone_of(trained.source, choice, context.progress), choice, context);
+  }
   choose_as_trained(load, folder, trained, context);
   return load_data(load, folder, context);
 }

@@ -22,9 +22,10 @@ namespace parsnets::cli {
 Dataset load_data(LoadOptions& load, const std::filesystem::path& folder, const Context& context);
 
 /// The data set in `folder` for a model. Where they were not given and the files are there: the features, the semantics
-/// and the split that it was trained with; the split only for a folder of the same name.
-Dataset load_as_trained(LoadOptions& load, const std::filesystem::path& folder, const DataProvenance& trained,
-                        const Context& context);
+/// and the split that it was trained with; the split only for a folder of the same name. A
+/// folder of photographs is read with the backbone of training.
+Dataset load_as_trained(LoadOptions& load, const std::filesystem::path& given, const DataProvenance& trained,
+                        Context& context);
 
 /// The name by which a command's table has its limit.
 inline constexpr const char* kMemoryLimit = "memory-limit";

@@ -27,13 +27,16 @@ namespace parsnets::cli {
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
-  for (const auto make :
-       {extract_command,       train_command,          stats_command,     eval_command,         predict_command,
-        explain_command,       calibrate_command,      adapt_command,     classes_list_command, classes_add_command,
-        classes_teach_command, classes_remove_command, serve_command,     page_command,         export_command,
-        bench_command,         report_command,         reproduce_command, data_inspect_command, data_convert_command,
-        data_split_command,    data_synth_command,     info_command,      doctor_command,       completion_command,
-        docs_command})
+  for (const auto make : {extract_command,        train_command,         stats_command,
+                          eval_command,           predict_command,       explain_command,
+                          calibrate_command,      adapt_command,         classes_list_command,
+                          classes_add_command,    classes_teach_command, classes_remove_command,
+                          serve_command,          page_command,          export_command,
+                          bench_command,          report_command,        reproduce_command,
+                          data_inspect_command,   data_convert_command,  data_split_command,
+                          data_synth_command,     backbone_list_command, backbone_get_command,
+                          backbone_check_command, info_command,          doctor_command,
+                          completion_command,     docs_command})
     commands.push_back(make());
   return commands;
 }
@@ -58,10 +61,17 @@ std::vector<CommandWord> words_after(const std::string& group, const std::vector
     else if (group.empty() && space == std::string::npos)
       words.push_back({first, command.summary});
     else if (group.empty() && (words.empty() || words.back().word != first))
-      words.push_back({first, first == "data" ? "inspect, convert, split and generate data sets"
-                                              : "change the class set of a model"});
+      words.push_back({first, first == "data"       ? "inspect, convert, split and generate data sets"
+                              : first == "backbone" ? "fetch and check the backbones of photographs"
+                                                    : "change the class set of a model"});
   }
   return words;
+}
+
+std::string place_name(const Option& option) {
+  std::string name = option.name;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return name;
 }
 
 std::string help_of(const Option& option) {
@@ -77,6 +87,7 @@ struct Parsed {
   CLI::App* app = nullptr;
   OptionTable options;                                    ///< the command's own, then the common ones
   std::map<std::string, std::vector<std::string>> given;  ///< option name -> its values on the command line
+  std::vector<std::vector<std::string>> places;           ///< values without names, as the parser deals them out
   std::string config;
   bool print_config = false;
 };
@@ -85,7 +96,7 @@ struct Parsed {
 void add_options(CLI::App& app, const OptionTable& table, std::map<std::string, std::vector<std::string>>& given,
                  bool all) {
   for (const auto& option : table.options()) {
-    const std::string flag = "--" + option.name;
+    const std::string flag = (option.name == "out" ? "-o,--" : "--") + option.name;
     const std::string help = help_of(option);
     const auto keep_all = [&given, name = option.name](const std::vector<std::string>& v) { given[name] = v; };
     const auto keep = [keep_all](const std::string& v) { keep_all({v}); };
@@ -133,6 +144,25 @@ OptionTable shown_options(const Command& command, const std::vector<std::string>
 std::string config_text(const std::string& file) {
   if (file != "-") return read_text_file(file, 1u << 20);
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+/// Gives the values without names to the options of `by_place` that were not given by name, in order. Throws usage for
+/// values that are left.
+void assign_places(const Command& command, Parsed& parsed) {
+  std::vector<std::string> values;
+  for (const auto& part : parsed.places) values.insert(values.end(), part.begin(), part.end());
+  std::size_t next = 0;
+  for (const auto& name : command.by_place) {
+    if (parsed.given.contains(name) || next == values.size()) continue;
+    const bool takes_all = static_cast<bool>(parsed.options.find(name)->assign_all);
+    const std::size_t end = takes_all ? values.size() : next + 1;
+    parsed.given[name].assign(values.begin() + static_cast<std::ptrdiff_t>(next),
+                              values.begin() + static_cast<std::ptrdiff_t>(end));
+    next = end;
+  }
+  values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(next));
+  refuse_if(!values.empty(), "{}: expected no further argument, found {}\nRun with --help for more information.",
+            command.name, quoted_list(values));
 }
 
 /// Defaults, then the config file, then the command line; every problem of the command line in one message. Returns the
@@ -202,6 +232,7 @@ int run(ProcessGroup& group, Command& command, OptionTable& common, CommonOption
     return print_error(group, options, object_is_open, code, message...);
   };
   try {
+    assign_places(command, parsed);
     const auto given = assign(parsed);
     refuse_if(!group.is_alone() && !command.runs_in_processes,
               "{}: expected one process, found {}; train, stats, predict and eval run in several", command.name,
@@ -260,8 +291,10 @@ std::string missing_value(const std::vector<std::string>& words, const OptionTab
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") break;
-    if (!word.starts_with("--") || (i + 1 < words.size() && !words[i + 1].starts_with("--"))) continue;
-    if (const Option* option = options.find(word.substr(2)); option != nullptr && !option->is_flag)
+    if ((word != "-o" && !word.starts_with("--")) || (i + 1 < words.size() && !words[i + 1].starts_with("--")))
+      continue;
+    if (const Option* option = options.find(word == "-o" ? "out" : word.substr(2));
+        option != nullptr && !option->is_flag)
       return fmt::format("{}: expected {}, found nothing", word, option->expected);
   }
   return "";
@@ -292,6 +325,17 @@ void add_command(CLI::App& app, const Command& command, const OptionTable& commo
     own.add_option(argument.name, *argument.target, argument.help)->type_name("")->required(argument.required);
   const char* const kCommon = "Common options";
   parsed.options = shown_options(command, words);
+  parsed.places.resize(command.by_place.size());
+  for (std::size_t i = 0; i < command.by_place.size(); ++i) {
+    const Option& option = *parsed.options.find(command.by_place[i]);
+    std::vector<std::string>& place = parsed.places[i];
+    // The parser shows that there may be several.
+    (option.assign_all
+         ? own.add_option(place_name(option), place, "as --" + option.name)
+         : own.add_option_function<std::string>(
+               place_name(option), [&place](const std::string& value) { place = {value}; }, "as --" + option.name))
+        ->type_name("");
+  }
   parsed.options.group(kCommon).append(common);
   add_options(own, parsed.options, parsed.given, std::ranges::count(words, "--help-all") > 0);
   own.add_option("--config", parsed.config,
@@ -330,6 +374,8 @@ int main(int argc, char** argv) {
   try {
     check_command(words, commands);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last one first
+    if (const std::string missing = missing_value(words, parsed[called()].options); !missing.empty())
+      return print_usage_error(commands[called()].name + ": " + missing);
     catch_interrupts();
     ProcessGroup group;
     return run(group, commands[called()], common_table, common, parsed[called()]);

@@ -33,28 +33,29 @@ BackboneChoice with_threads(BackboneChoice choice, std::size_t images, const Thr
 void add_photo_options(OptionTable& options, BackboneChoice& backbone) {
   options
       .path("backbone", backbone.file,
-            "backbone that turns photographs into features, an ONNX file: the one that made the features of training")
+            "backbone that made the features of training: mobilenet, resnet50 or an ONNX file (default: found by what "
+            "the model records)")
       .flag("force", backbone.trust,
             "use this backbone although the model does not record one; the preprocessing file NAME.json beside it says "
             "what it expects");
   add_max_pixels(options, backbone);
 }
 
-void check_photographs(const std::vector<std::string>& input, const BackboneChoice& backbone) {
-  if (backbone.given()) {
-    refuse_if(std::ranges::count(input, "-") > 0,
-              "--input: expected photographs with --backbone, found standard input");
-    for (const auto& place : input)
-      refuse_if(has_feature_ending(place), "--backbone is for photographs, but '{}' holds features; leave it out",
-                place);
+void check_photographs(const std::vector<std::string>& input, BackboneChoice& backbone) {
+  std::error_code absent;
+  if (!backbone.given()) {
+    refuse_if(backbone.trust, "--force requires --backbone");
+    backbone.recorded = std::ranges::any_of(input, [&](const auto& place) {
+      return has_image_ending(place) || std::filesystem::is_directory(place, absent);
+    });
+  }
+  if (!backbone.given()) {
+    refuse_if(input.size() > 1, "--input: expected one file of features, found {}", input.size());
     return;
   }
-  refuse_if(backbone.trust, "--force requires --backbone");
-  std::error_code absent;
+  refuse_if(std::ranges::count(input, "-") > 0, "--input: expected photographs with --backbone, found standard input");
   for (const auto& place : input)
-    refuse_if(has_image_ending(place) || std::filesystem::is_directory(place, absent),
-              "--input: expected a file of features, found '{}'; photographs need --backbone FILE.onnx", place);
-  refuse_if(input.size() > 1, "--input: expected one file of features, found {}", input.size());
+    refuse_if(has_feature_ending(place), "--backbone is for photographs, but '{}' holds features; leave it out", place);
 }
 
 std::vector<std::filesystem::path> image_places(const std::vector<std::string>& values, const std::string& option) {

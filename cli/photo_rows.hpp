@@ -24,9 +24,9 @@ struct SampleImage {
 
 /// --backbone, --force and --max-pixels, for commands that take features or photographs as --input.
 void add_photo_options(OptionTable& options, BackboneChoice& backbone);
-/// Throws usage for photographs without a backbone, for what does not go together with one, and for several files of
-/// features.
-void check_photographs(const std::vector<std::string>& input, const BackboneChoice& backbone);
+/// Without --backbone, photographs are read with that of the model. Throws usage for what does not go together with
+/// photographs, and for several files of features.
+void check_photographs(const std::vector<std::string>& input, BackboneChoice& backbone);
 
 /// Files and folders that the values of an option name. A value that is no file or folder is a list, separated by
 /// commas.

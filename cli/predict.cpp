@@ -60,7 +60,7 @@ void check_wanted(const State& state, const Context& context) {
             "--coverage conflicts with --top: the coverage decides how many classes there are");
 }
 
-void check(const State& state, const Context& context) {
+void check(State& state, const Context& context) {
   refuse_if(state.model.empty() || state.input.empty(), "predict: expected --model FILE and --input FILE");
   check_wanted(state, context);
   check_photographs(state.input, state.backbone);
@@ -334,12 +334,13 @@ Output run(State& state, Context& context) {
 Command predict_command() {
   auto state = std::make_shared<State>();
   Command command{"predict", "predict the classes of new samples, with confidences",
-                  "parsnets predict --model out/demo.safetensors --input data/demo/features.npy --top 3"};
+                  "parsnets predict out/demo.safetensors data/demo/features.npy --top 3"};
   command.runs_in_processes = true;
+  command.by_place = {"model", "input"};
   command.options.text("model", state->model, "model file or device file")
       .texts("input", state->input,
              "features of the samples, one row each: a .npy, .npz, .mat or .csv file, or - for .npy or .csv on "
-             "standard input; with --backbone photographs (JPEG, PNG, WebP, BMP): files and folders; an image is named "
+             "standard input; or photographs (JPEG, PNG, WebP, BMP): files and folders; an image is named "
              "by its path below the folder when one folder is given, else by the path as given")
       .path("out", state->out,
             "file to write instead of standard output: .csv or .json by its ending; replaced when all is done")

@@ -25,7 +25,8 @@ Command report_command() {
   };
   auto state = std::make_shared<State>();
   Command command{"report", "write runs as one self-contained HTML page with tables and figures",
-                  "parsnets report --run out/demo --out out/demo/report.html"};
+                  "parsnets report out/demo -o out/demo/report.html"};
+  command.by_place = {"run"};
   command.options
       .text("run", state->runs, "run folders written by 'train --run', comma-separated; on one data set or several")
       .path("out", state->out, "HTML file to write; with the ending .json, the data of the page instead")

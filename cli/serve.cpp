@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backbone_module.hpp"
+#include "backbones.hpp"
 #include "base/file.hpp"
 #include "base/machine.hpp"
 #include "command.hpp"
@@ -59,12 +60,21 @@ std::string read_token(const ServeState& state) {
 }
 
 ServedSamples read_samples(ServeState& state, const Model& model, Context& context) {
+  const auto& source = model.record.data.source;
+  std::error_code absent;
+  const bool asked = !state.data.empty();
+  if (!asked && source && std::filesystem::is_directory(source->photographs, absent)) state.data = source->photographs;
   if (state.data.empty() || state.samples == 0) return {};
+  if (state.images.empty()) state.images = state.data;
   state.load.memory_limit = state.backbone.memory_limit;
-  const Dataset data = load_as_trained(state.load, state.data, model.record.data, context);
-  return choose_samples(data, model, state.data,
-                        state.images.empty() ? std::filesystem::path(state.data) : state.images,
-                        static_cast<std::size_t>(state.samples));
+  try {
+    const Dataset data = load_as_trained(state.load, state.data, model.record.data, context);
+    return choose_samples(data, model, state.data, state.images, static_cast<std::size_t>(state.samples));
+  } catch (const Error& error) {
+    if (asked || error.code() == ErrorCode::cancelled) throw;
+    warn(context, fmt::format("the page shows no photographs of training: {}", error.what()));
+    return {};
+  }
 }
 
 unsigned cores_of(const Context& context) {
@@ -82,9 +92,19 @@ std::size_t connections_within(std::uint64_t limit, double scoring, const HttpSe
       std::clamp(left / 2 / bytes_of_connection(http), 1.0, static_cast<double>(http.connections)));
 }
 
-/// None without --backbone. `serving`: the bytes that all else takes.
+/// None without --backbone and without a record of one. `serving`: the bytes that all else takes.
 std::unique_ptr<Photographs> open_photographs(ServeState& state, const Model& model, double serving, Context& context) {
-  if (!state.backbone.given()) return nullptr;
+  if (!state.backbone.given()) {  // the page takes photographs where it can
+    const auto& trained = model.record.data.source;
+    if (!trained || trained->file.empty()) return nullptr;
+    try {
+      find_backbone(*trained);
+    } catch (const Error& missing) {
+      warn(context, fmt::format("the page takes no photographs: {}", missing.what()));
+      return nullptr;
+    }
+    state.backbone.recorded = true;
+  }
   state.backbone.max_bytes = HttpServerOptions().body_bytes;
   state.backbone.threads = cores_of(context);
   OpenedBackbone opened = open_backbone_of(model.record.data.source, state.backbone);
@@ -160,9 +180,10 @@ Output serve(ServeState&, Context&) {
 Command serve_command() {
   auto state = std::make_shared<ServeState>();
   Command command{"serve", "serve predictions over HTTP, with a page where classes can be defined",
-                  "parsnets serve --model out/demo.safetensors --data data/demo"};
+                  "parsnets serve out/demo.safetensors --data data/demo"};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file")
-      .text("data", state->data, "data set whose test samples the page shows")
+      .text("data", state->data, "data set whose test samples the page shows (default: the photographs of training)")
       .path("images", state->images, "folder of the data set's photographs (default: the data set folder)")
       .text("host", state->host, "name or address to listen on; one that other machines can reach needs a token")
       .integer("port", state->port, 0, 65535, "port to listen on; 0: any free port")

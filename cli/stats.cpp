@@ -109,8 +109,9 @@ Command stats_command() {
   };
   auto state = std::make_shared<State>();
   Command command{"stats", "compute the statistics that 'train --stats' needs, in one pass, or merge some",
-                  "parsnets stats --data data/demo --out out/demo.stats.safetensors"};
+                  "parsnets stats data/demo -o out/demo.stats.safetensors"};
   command.runs_in_processes = true;
+  command.by_place = {"data"};
   command.options
       .text("data", state->data, "data set folder; {rank} stands for the number of the process, from 0, under mpirun")
       .text("stats", state->stats, "statistics files to add up instead, separated by commas")

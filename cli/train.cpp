@@ -15,6 +15,7 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "photo_data.hpp"
 #include "repeat.hpp"
 #include "stats.hpp"
 #include "store/train_record_json.hpp"
@@ -78,36 +79,45 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
   return text + warning_lines(json["record"]);
 }
 
-/// load_dataset(); a folder without a split gets the advice how to draw one.
-Dataset load_or_advise(const std::string& folder, const LoadOptions& load, ProgressObserver* progress) {
-  try {
-    return load_dataset(folder, load, progress);
-  } catch (const Error& error) {
-    BadInput parts = error.parts(flag_option);
-    if (parts.field != "split.json" || parts.found != "none") throw;
-    parts.advice = fmt::format("draw one with 'parsnets data split {}', or give one by --split", folder);
-    throw Error(parts);
-  }
-}
-
 /// With statistics, a folder gives class names, semantics and split alone.
 void without_features(LoadOptions& load) { load.read_features = load.require_features = false; }
+
+constexpr const char* kUsualBackbone = "mobilenet";
+
+struct State {
+  std::string data, stats;
+  std::filesystem::path out, run, classes;
+  BackboneChoice backbone{.file = kUsualBackbone};
+  LoadOptions load;
+  TrainSettings train;
+};
+
+/// Photographs become a data set in the cache, which then is state.data.
+void read_photographs(State& state, Context& context) {
+  const bool photographs = holds_photographs(state.data);
+  refuse_if(!photographs && (!state.classes.empty() || state.backbone.file != kUsualBackbone),
+            "--classes and --backbone are for photographs; '{}' holds none in folders of their classes", state.data);
+  if (!photographs) return;
+  state.backbone.threads = context.threads();
+  const OpenedBackbone opened = open_backbone(state.backbone, context.progress);
+  state.data = data_of_photographs(state.data, state.classes, opened, state.backbone, context).string();
+}
 
 }  // namespace
 
 Command train_command() {
-  struct State {
-    std::string data, stats;
-    std::filesystem::path out, run;
-    LoadOptions load;
-    TrainSettings train;
-  };
   auto state = std::make_shared<State>();
-  Command command{"train", "train a model on the seen classes of a data set",
-                  "parsnets train --data data/demo --out out/demo.safetensors --search auto"};
+  Command command{"train", "train a model on photographs or on the seen classes of a data set",
+                  "parsnets train photos --classes classes.csv -o out/birds.safetensors"};
   command.runs_in_processes = true;
+  command.by_place = {"data"};
   command.options.group("Data")
-      .text("data", state->data, "data set folder")
+      .text("data", state->data, "folder of photographs, with a folder for each class, or data set folder")
+      .path("classes", state->classes,
+            "of photographs: table of all classes, photographed or not, a .csv file with a column 'class' and the "
+            "attributes (default: classes.csv among the photographs)")
+      .path("backbone", state->backbone.file,
+            "of photographs: what turns them into features: mobilenet, resnet50 or an ONNX file")
       .path("out", state->out, "model file to write")
       .path("run", state->run, "run folder for 'report', instead of --out: receives model.safetensors and run.json")
       .text("stats", state->stats,
@@ -126,7 +136,7 @@ Command train_command() {
     const TrainOptions train = state->train.options();
     const auto left_out = state->train.options_of_others();
     // Without a data set nobody knows its size, and a search chooses by itself.
-    if (state->data.empty() || train.search.kind != Search::none) return left_out;
+    if (state->data.empty() || holds_photographs(state->data) || train.search.kind != Search::none) return left_out;
     state->load.seed = state->train.run.seed = common.seed;
     if (!state->stats.empty()) without_features(state->load);
     const Dataset data = load_dataset(state->data, state->load);
@@ -140,6 +150,8 @@ Command train_command() {
               "--run conflicts with --out: the model is written to DIR/model.safetensors");
     if (!state->run.empty()) state->out = state->run / "model.safetensors";
     refuse_if(state->data.empty() || state->out.empty(), "train: expected --data DIR and --out FILE or --run DIR");
+    refuse_if(context.processes.size() > 1 && holds_photographs(state->data),
+              "photographs are read in one process; turn them into a data set with 'parsnets extract'");
     TrainOptions train = state->train.options();
     state->load.seed = train.run.seed = context.common.seed;
     const bool first = context.processes.rank() == 0;
@@ -164,7 +176,9 @@ Command train_command() {
     });
     if (!state->stats.empty()) without_features(state->load);
     state->load.memory_limit = train.run.memory_limit;
-    const Dataset data = load_or_advise(state->data, state->load, context.progress);
+    state->backbone.memory_limit = train.run.memory_limit;
+    if (first) read_photographs(*state, context);
+    const Dataset data = load_dataset(state->data, state->load, context.progress);
     std::optional<StatisticsInput> sums;
     if (!state->stats.empty()) sums = read_statistics(state->stats, "stats", context.progress);
     ThreadPool pool(context.threads());

@@ -144,7 +144,9 @@ typedef struct pnrt_source {
   X(sees_encoding, 1, "1: the input of the networks is the encoding (no effect if h = 0)") \
   X(relu, 1, "1: the output of each network is cut off at 0")                              \
   X(source_preset, 2, "colours of the backbone's input: 0 torchvision, 1 caffe, 2 tf")     \
-  X(source_fit, 1, "part of a photograph that the backbone sees: 0 centre, 1 whole")
+  X(source_fit, 3,                                                                         \
+    "part of a photograph that the backbone sees: 0 centre, 1 whole; 2 more if the "       \
+    "features are averages and then maxima over positions")
 
 /* X(kind, name, rows, columns, present, meaning). VECTOR: f32. MATRIX: f32, f16 or int8. The others are bytes. */
 #define PNRT_SECTIONS(X)                                                                                        \

@@ -87,7 +87,7 @@ def main():
         data = ("--data", folder, "--split", split)
         run(options.tool, "train", *data, "--out", model)
         run(options.tool, "classes", "remove", "--model", model, "--classes", ",".join(unknown))
-        run(options.tool, "calibrate", "--model", model, *data, "--false-accept", "5%")
+        run(options.tool, "calibrate", "--model", model, *data, "--false-accept", "5%", "--force")
         result = run(options.tool, "eval", "--model", model, *data, "--unknown-classes", "halves")["open_set"]
         score, softmax = result["known_score"], result["confidence"]
         rejection.append((seed, result["unknown"]["accepted"], result["known_seen"]["rejected"],

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Serves the playground on the demo set. Needs build/parsnets (make build). What is there is not made again.
-#   BACKBONE=FILE.onnx   network that reads photographs, so that photos can be dropped on the page (default:
-#                        out/backbone/resnet50.onnx, if it exists)
+#   BACKBONE=FILE.onnx   backbone that reads photographs, so that photos can be dropped on the page (default: the
+#                        resnet50.onnx of `parsnets backbone get resnet50`, if it is there)
 #   PORT=8080
 set -eu
 cd "$(dirname "$0")/.."
 backbone=${BACKBONE:-}
-[ -n "$backbone" ] || [ ! -f out/backbone/resnet50.onnx ] || backbone=out/backbone/resnet50.onnx
+cached=${XDG_CACHE_HOME:-$HOME/.cache}/parsnets/backbones/resnet50.onnx
+[ -n "$backbone" ] || [ ! -f "$cached" ] || backbone=$cached
 mkdir -p out/playground
 
 # Trains and calibrates MODEL on DATA, unless it exists.
@@ -35,7 +36,7 @@ else
   data=data/demo
   model=out/playground/demo.safetensors
   train "$model" "$data"
-  echo "To drop photos on the page: scripts/get-backbone resnet50 --out out/backbone (95 MB), then run make playground again."
+  echo "To drop photos on the page: build/parsnets backbone get resnet50 (95 MB), then run make playground again."
 fi
 echo "Open the address below in a browser. Ctrl-C ends the server; make playground PORT=8081 uses another port."
 exec build/parsnets serve --model "$model" --data "$data" --port "${PORT:-8080}" "$@"

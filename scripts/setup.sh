@@ -16,10 +16,11 @@ lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen python3-sphinx python3-myst-parser furo"
-# Networks as ONNX files (scripts/get-backbone); PyTorch checks the numbers of one, photographs the answers.
-backbone="python3 python3-numpy python3-onnx python3-pil python3-torch python3-skimage python-matplotlib-data"
-bench="$photos $backbone git liblinear-dev libsvm-dev python3-scipy python3-sklearn"
-peers="$test octave texlive-latex-base $backbone"
+# Backbones by name (parsnets backbone get).
+backbone="python3 python3-numpy"
+bench="$photos $backbone git liblinear-dev libsvm-dev python3-scipy python3-sklearn python3-torch"
+# PyTorch checks the numbers of one (scripts/check_backbone.py), photographs the answers.
+peers="$test octave texlive-latex-base $backbone python3-onnx python3-pil python3-torch python3-skimage python-matplotlib-data"
 playground="$photos python3-numpy python3-pil"
 page="$playground chromium python3-onnx"
 # The runtime for browsers, and for microcontrollers under an emulator.

@@ -7,10 +7,10 @@
 Its filters are patches of photographs, drawn at random and whitened, each of them and its negative (A. Coates, H. Lee,
 A. Ng, "An Analysis of Single-Layer Networks in Unsupervised Feature Learning", AISTATS 2011). Their rectified
 responses are averaged over the four quadrants of the photograph. The network tells animals from vehicles, not breeds of
-dogs: it is for tests and first steps. `scripts/get-backbone` provides real ones.
+dogs: it is for tests and first steps. `parsnets backbone get` provides real ones.
 
 tiny.json beside it is its card (scripts/onnx_graph.py). The same photographs and seed give the same bytes. Needs
-Debian's python3-numpy, python3-onnx and python3-pil.
+Debian's python3-numpy and python3-pil.
 """
 
 import argparse

@@ -6,8 +6,6 @@ features have. Exit code 77: what this needs is not there.
 """
 
 import csv
-import importlib.machinery
-import importlib.util
 import json
 import os
 import subprocess
@@ -55,10 +53,9 @@ def network(name, work):
 
 
 def check_the_check(name, backbone, work):
-    """scripts/get-backbone would have refused the network with any other input than its own."""
-    loader = importlib.machinery.SourceFileLoader("get_backbone", str(SCRIPTS / "get-backbone"))
-    script = importlib.util.module_from_spec(importlib.util.spec_from_loader("get_backbone", loader))
-    loader.exec_module(script)
+    """scripts/check_backbone.py accepts the network, and would refuse it with any other input than its own."""
+    import check_backbone as script
+    run(sys.executable, SCRIPTS / "check_backbone.py", backbone, "--work", work / "package")
     network = script.NETWORKS[name](work / "package" / script.NETWORKS[name].package.name)
     means = script.mean_answers(network, lambda inputs: onnx_numpy.run(backbone, inputs)["probabilities"],
                                 script.sample_photos())

@@ -1,11 +1,11 @@
 #!/bin/sh
 # scripts/playground.sh with a network, twice: the second time as an interrupt during training leaves its folder.
 #   playground_test.sh SOURCE PARSNETS
-# Exit code 77: the build reads no photographs, or Python's ONNX is not installed.
+# Exit code 77: the build reads no photographs, or Python's NumPy or Pillow is not installed.
 set -eu
 source=$1 parsnets=$2
 python=${PARSNETS_PYTHON:-/usr/bin/python3}
-"$python" -c 'import numpy, onnx, PIL' 2> /dev/null || { echo "NOT TESTED: install python3-numpy, python3-onnx and python3-pil"; exit 77; }
+"$python" -c 'import numpy, PIL' 2> /dev/null || { echo "NOT TESTED: install python3-numpy and python3-pil"; exit 77; }
 [ -f "$(dirname "$parsnets")/parsnets-backbones.so" ] || { echo "NOT TESTED: this build reads no photographs"; exit 77; }
 work=$(mktemp -d)
 pid=

@@ -5,7 +5,7 @@ here=examples/device
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build/parsnets train --data data/demo --out "$work/small.safetensors" --networks 16 --active 4 --encoding 32 --quiet
-build/parsnets calibrate --model "$work/small.safetensors" --data data/demo --false-accept 10% --quiet
+build/parsnets calibrate --model "$work/small.safetensors" --data data/demo --false-accept 10% --force --quiet
 build/parsnets export --model "$work/small.safetensors" --data data/demo --max-drop 1 \
   --c-header $here/firmware_model.h --quiet
 build/parsnets train --data data/demo --out "$work/classes.safetensors" --quiet

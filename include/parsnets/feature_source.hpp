@@ -23,22 +23,28 @@ enum class ImageFit {
 /// How a photograph becomes the input of a network.
 struct ImageInput {
   PixelPreset preset = PixelPreset::torchvision;       ///< colours
-  ImageFit fit = ImageFit::centre;                     ///< the part that is seen
+  ImageFit fit = ImageFit::whole;                      ///< the part that is seen
   std::size_t width = 224, height = 224;               ///< pixels
   bool operator==(const ImageInput&) const = default;  ///< every field
 };
 
 /// A network and what is asked of it.
 struct FeatureSource {
-  std::string backbone;        ///< file name of the network, for messages
-  std::string sha256;          ///< of that file, 64 hexadecimal digits
-  std::string layer;           ///< its output that features are read from
-  ImageInput input;            ///< what it is given
-  std::size_t dimensions = 0;  ///< values per photograph
+  /// What becomes of the positions of a photograph: their average, or their average and, after it, their maximum.
+  enum class Pooling { average, both };
 
-  /// Whether features of both are comparable: all but the file's name is the same.
+  std::string backbone;             ///< file name of the network, for messages
+  std::string sha256;               ///< of that file, 64 hexadecimal digits
+  std::string layer;                ///< its output that features are read from; pooling both: from what it averages
+  ImageInput input;                 ///< what it is given
+  std::size_t dimensions = 0;       ///< values per photograph
+  Pooling pool = Pooling::average;  ///< over positions
+  std::string file = {}, photographs = {};  ///< where both were, absolute paths, to be found again; empty: not known
+
+  /// Whether features of both are comparable: all but names and paths is the same.
   bool makes_features_of(const FeatureSource& other) const {
-    return sha256 == other.sha256 && layer == other.layer && input == other.input && dimensions == other.dimensions;
+    return sha256 == other.sha256 && layer == other.layer && input == other.input && dimensions == other.dimensions &&
+           pool == other.pool;
   }
   bool operator==(const FeatureSource&) const = default;  ///< every field
 };

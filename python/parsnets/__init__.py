@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, List
 if TYPE_CHECKING:
     from . import (  # noqa: F401 - names for type checkers
         baselines, classifier, dask, datasets, device, errors, metrics, model_selection, plotting, reporting,
-        reproduction, results)
+        reproduction, results, text)
     from ._library import version as engine_version
     from .baselines import DAP, ESZSL, SAE, RidgeZSL
     from .classifier import ParsNetsClassifier, ZeroShotClassifier, load_model
@@ -28,11 +28,11 @@ __all__ = [
     "ESZSL", "Evaluation", "Explanation", "Explanations", "Interval", "OpenSetEvaluation", "OpenSetQuality",
     "PairedTest", "ParsNetsClassifier", "ParsNetsError", "Rejection", "Reproduction", "ResultTable", "RidgeZSL", "SAE",
     "SetResult", "UsageError", "ZeroShotClassifier", "datasets", "engine_version", "load_model", "metrics",
-    "model_selection", "plotting", "report", "reproduce",
+    "model_selection", "plotting", "report", "reproduce", "text",
 ]
 
 _MODULES = ("baselines", "classifier", "dask", "datasets", "device", "errors", "metrics", "model_selection", "plotting",
-            "reporting", "reproduction", "results")
+            "reporting", "reproduction", "results", "text")
 _MODULE_OF = {
     "BadInputError": "errors", "CancelledError": "errors", "ParsNetsError": "errors", "UsageError": "errors",
     "ClassDisjointKFold": "model_selection", "DeviceModel": "device", "report": "reporting",

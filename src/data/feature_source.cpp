@@ -17,22 +17,28 @@ namespace {
 // In the order of the values.
 constexpr std::array kPresets{"torchvision", "caffe", "tf"};
 constexpr std::array kFits{"centre", "whole"};
+constexpr std::array kPools{"average", "both"};
 constexpr std::size_t kMostPixels = 8192;  // of a side of the input
 
 }  // namespace
 
 const char* name_of(PixelPreset preset) { return kPresets[static_cast<std::size_t>(preset)]; }
 const char* name_of(ImageFit fit) { return kFits[static_cast<std::size_t>(fit)]; }
+const char* name_of(FeatureSource::Pooling pool) { return kPools[static_cast<std::size_t>(pool)]; }
 
 nlohmann::ordered_json to_json(const FeatureSource& source) {
-  return {{"backbone", source.backbone},
-          {"sha256", source.sha256},
-          {"layer", source.layer},
-          {"preset", name_of(source.input.preset)},
-          {"fit", name_of(source.input.fit)},
-          {"width", source.input.width},
-          {"height", source.input.height},
-          {"dimensions", source.dimensions}};
+  nlohmann::ordered_json json{{"backbone", source.backbone},
+                              {"sha256", source.sha256},
+                              {"layer", source.layer},
+                              {"pool", name_of(source.pool)},
+                              {"preset", name_of(source.input.preset)},
+                              {"fit", name_of(source.input.fit)},
+                              {"width", source.input.width},
+                              {"height", source.input.height},
+                              {"dimensions", source.dimensions}};
+  if (!source.file.empty()) json["file"] = source.file;
+  if (!source.photographs.empty()) json["photographs"] = source.photographs;
+  return json;
 }
 
 FeatureSource feature_source_from_json(const nlohmann::json& json, const std::string& file, const std::string& at) {
@@ -69,11 +75,14 @@ FeatureSource feature_source_from_json(const nlohmann::json& json, const std::st
   if (source.sha256.size() != 64 || source.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
     fail("sha256", "64 hexadecimal digits", "'" + source.sha256.substr(0, 80) + "'");
   source.layer = text("layer");
+  if (json.contains("pool")) source.pool = static_cast<FeatureSource::Pooling>(choice("pool", kPools));
   source.input.preset = static_cast<PixelPreset>(choice("preset", kPresets));
   source.input.fit = static_cast<ImageFit>(choice("fit", kFits));
   source.input.width = number("width", kMostPixels);
   source.input.height = number("height", kMostPixels);
   source.dimensions = number("dimensions", 100'000'000);
+  if (json.contains("file")) source.file = text("file");
+  if (json.contains("photographs")) source.photographs = text("photographs");
   return source;
 }
 
@@ -85,9 +94,10 @@ std::optional<FeatureSource> read_feature_source(const std::filesystem::path& fe
 }
 
 std::string describe(const FeatureSource& source) {
-  return fmt::format("{} (sha256 {}), layer {}, {} x {} {} {}", source.backbone, source.sha256.substr(0, 12),
+  return fmt::format("{} (sha256 {}), layer {}, {} x {} {} {}{}", source.backbone, source.sha256.substr(0, 12),
                      source.layer, source.input.width, source.input.height, name_of(source.input.preset),
-                     name_of(source.input.fit));
+                     name_of(source.input.fit),
+                     source.pool == FeatureSource::Pooling::both ? ", average and maximum" : "");
 }
 
 void require_same_source(const std::optional<FeatureSource>& trained, const std::optional<FeatureSource>& found,

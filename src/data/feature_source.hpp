@@ -18,6 +18,7 @@ inline constexpr const char* kPartialExtractionFile = "extraction.partial";
 
 const char* name_of(PixelPreset preset);
 const char* name_of(ImageFit fit);
+const char* name_of(FeatureSource::Pooling pool);
 
 nlohmann::ordered_json to_json(const FeatureSource& source);
 /// Throws bad_input naming `file` and the key below `at`.

@@ -10,6 +10,7 @@
 #include "data/folder.hpp"
 #include "data/sample_files.hpp"
 #include "data/semantics.hpp"
+#include "data/split.hpp"
 #include "data/split_file.hpp"
 #include "formats/csv.hpp"
 #include "formats/npy.hpp"
@@ -125,8 +126,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
   else if (fs::exists(folder / "split.json"))
     data.split = read_split_json(folder / "split.json", data.class_names, data.labels, options.seed);
   else if (options.require_split)
-    throw Error(BadInput{folder.string(), "split.json", "a split into seen and unseen classes", "none",
-                         "add one, or draw one as docs/data.md describes"});
+    data.split = split_without_test(data.labels, options.seed);
   return data;
 }
 
@@ -148,7 +148,8 @@ void save_plain(const Dataset& data, const RowBlocks<float>& features, const fs:
     for (const auto& name : data.image_files) images.rows.push_back({name});
     write_csv(folder / "image_files.csv", images);
   }
-  if (!data.labels.empty()) write_split_json(folder / "split.json", data.split, data.class_names, data.labels);
+  if (!data.labels.empty() && !data.split.test_unseen.empty())
+    write_split_json(folder / "split.json", data.split, data.class_names, data.labels);
 }
 
 }  // namespace parsnets

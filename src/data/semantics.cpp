@@ -164,7 +164,6 @@ class NamedTable {
                            table_.header.size() == 1 && table_.header[0].find(';') != std::string::npos
                                ? "separate cells by commas, not by semicolons"
                                : "the first line names the columns: class, then the attributes"});
-    if (table_.header.size() < 2) throw Error(BadInput{file_, "header", "at least one attribute", "none", ""});
     if (table_.rows() == 0) throw Error(BadInput{file_, "", "one row per class", "no rows", ""});
     require_printable(table_.header, file_, "header");
     class_column_ = static_cast<std::size_t>(found - table_.header.begin());
@@ -186,6 +185,9 @@ class NamedTable {
   }
 
   ClassTable read(MissingPolicy missing) const {
+    if (table_.header.size() < 2)
+      throw Error(BadInput{file_, "header", "at least one attribute", "names of classes alone",
+                           "add attributes, or name a table of vectors by " + option_name("semantics")});
     ClassTable out{file_, class_names(), {}};
     std::vector<std::string> attribute_names;
     for (std::size_t c = 0; c < table_.header.size(); ++c)

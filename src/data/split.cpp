@@ -75,6 +75,13 @@ Split split_from_classes(const ClassSplit& classes, const std::vector<std::int32
   return split;
 }
 
+Split split_without_test(const std::vector<std::int32_t>& labels, std::uint64_t seed) {
+  Split split = split_from_classes({}, labels);
+  derive_validation(split, labels, {}, seed);
+  split.version = "all samples train";
+  return split;
+}
+
 void derive_validation(Split& split, const std::vector<std::int32_t>& labels, const Indices& val_classes,
                        std::uint64_t seed) {
   if (!split.file_train.empty() && !split.file_val.empty()) {

@@ -38,6 +38,9 @@ struct ClassSplit {
 };
 Split split_from_classes(const ClassSplit& classes, const std::vector<std::int32_t>& labels);
 
+/// Of a folder without a split: all samples train, for use and not for measuring. Classes without samples are unseen.
+Split split_without_test(const std::vector<std::int32_t>& labels, std::uint64_t seed);
+
 /// Sets train and val. Lists of the file are intersected with trainval; else `val_classes`; else about 30 % of the seen
 /// classes, drawn with `seed` (at least one; none when fewer than three classes are seen).
 void derive_validation(Split& split, const std::vector<std::int32_t>& labels,

@@ -259,7 +259,8 @@ void put_source(Writer& out, const FeatureSource& source) {
   h.source_height = static_cast<std::uint32_t>(source.input.height);
   const PixelPreset preset = source.input.preset;
   h.source_preset = preset == PixelPreset::torchvision ? 0 : preset == PixelPreset::caffe ? 1 : 2;
-  h.source_fit = source.input.fit == ImageFit::centre ? 0 : 1;
+  h.source_fit = static_cast<std::uint8_t>((source.input.fit == ImageFit::centre ? 0 : 1) +
+                                           (source.pool == FeatureSource::Pooling::both ? 2 : 0));
   out.bytes(DevicePart::source, contents);
 }
 

@@ -294,8 +294,9 @@ class Reader {
     FeatureSource& source = info_.source.emplace();
     source.dimensions = info_.source_dimensions;
     source.input = {std::array{PixelPreset::torchvision, PixelPreset::caffe, PixelPreset::tf}[info_.source_preset],
-                    std::array{ImageFit::centre, ImageFit::whole}[info_.source_fit], info_.source_width,
+                    std::array{ImageFit::centre, ImageFit::whole}[info_.source_fit % 2], info_.source_width,
                     info_.source_height};
+    if (info_.source_fit >= 2) source.pool = FeatureSource::Pooling::both;
     const std::byte* from = values(DevicePart::source);
     for (std::size_t i = 0; i < kDeviceHashBytes; ++i)
       source.sha256 += fmt::format("{:02x}", std::to_integer<unsigned>(from[i]));

@@ -22,6 +22,7 @@ struct BackboneOptions {
   ImageInput input;                       ///< what the network is given
   unsigned threads = 0;                   ///< photographs that run() takes at a time; 0: one per core
   std::optional<NetworkEngine> engine{};  ///< empty: ONNX Runtime where the module has it, else OpenCV
+  FeatureSource::Pooling pool{};          ///< over the positions of the layer
 };
 
 /// The problem of a photograph that may be fine: what is returned when memory is short.

@@ -4,9 +4,10 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -30,50 +31,37 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAttributes = "attributes.csv";
+constexpr const char* kSplit = "split.json";
 
-/// The images that `partial` has no features of, by number: of none, or of another file of their name.
-std::vector<std::size_t> find_missing(const ImageList& list, const ImageLimits& limits, const PartialFeatures& partial,
-                                      ThreadPool& pool, ProgressObserver* progress) {
-  std::vector<std::size_t> begun, missing;
-  for (std::size_t i = 0; i < list.images.size(); ++i)
-    (partial.has(list.images[i].name) ? begun : missing).push_back(i);
-  std::vector<char> is_done(begun.size());
-  const auto told = [&](std::size_t done) {
-    report(progress, {"find finished photographs", done, begun.size(), "photographs"});
-  };
-  for_each_image(begun.size(), pool, told, [&](std::size_t k) {
-    const ListedImage& image = list.images[begun[k]];
-    try {
-      is_done[k] = partial.has(image.name, sha256_of(read_image_file(image.file, limits)));
-    } catch (const Error&) {  // reported when it is read
-    }
-  });
-  for (std::size_t k = 0; k < begun.size(); ++k)
-    if (!is_done[k]) missing.push_back(begun[k]);
-  std::ranges::sort(missing);
-  return missing;
-}
+/// What became of the images of a list.
+struct ReadImages {
+  std::vector<std::string> sha256;      ///< of each; empty: it could not be read
+  std::map<std::size_t, Error> errors;  ///< why, by number
+  std::size_t continued = 0;            ///< features of an earlier run
+};
 
-/// Fills `partial` with every image that can be read. Returns why others cannot, by number.
-std::map<std::size_t, Error> read_missing(const ImageReader& reader, const ImageList& list,
-                                          const std::vector<std::size_t>& missing, PartialFeatures& partial,
-                                          ThreadPool& pool, ProgressObserver* progress) {
-  if (missing.size() < list.images.size())
-    report_message(progress, fmt::format("{} of {} photographs are done already", list.images.size() - missing.size(),
-                                         list.images.size()));
-  std::vector<ListedImage> images;
-  for (const std::size_t i : missing) images.push_back(list.images[i]);
-  std::map<std::size_t, Error> errors;
+/// Fills `partial` with every image that can be read.
+void read_all(const ImageReader& reader, const ImageList& list, PartialFeatures& partial, ReadImages& read,
+              ThreadPool& pool, ProgressObserver* progress) {
+  std::mutex one_at_a_time;
+  read.sha256.resize(list.images.size());
   const auto told = [&](std::size_t done) {
-    report(progress, {"extract features", done, images.size(), "photographs"});
+    report(progress, {"extract features", done, list.images.size(), "photographs"});
   };
-  read_images(reader, images, pool, told, [&](std::size_t k, const ImageFeatures& features) {
+  const auto known = [&](std::size_t i, std::span<const std::byte> bytes) {
+    read.sha256[i] = sha256_of(bytes);
+    const std::lock_guard lock(one_at_a_time);
+    read.continued += partial.had(read.sha256[i]) ? 1 : 0;
+    return partial.has(read.sha256[i]);
+  };
+  const auto taken = [&](std::size_t i, const ImageFeatures& features) {
+    const std::lock_guard lock(one_at_a_time);
     if (features.error)
-      errors.emplace(missing[k], *features.error);
-    else
-      partial.append(images[k].name, sha256_of(features.bytes), features.values);
-  });
-  return errors;
+      read.errors.emplace(i, *features.error);
+    else if (!partial.has(read.sha256[i]))
+      partial.append(read.sha256[i], features.values);
+  };
+  read_images(reader, list.images, pool, told, taken, known);
 }
 
 /// The classes of the data set: those of its table, or those of the images.
@@ -107,21 +95,12 @@ void write_labels(const fs::path& folder, const std::vector<std::string>& labels
   write_npy(folder / "labels.npy", numbers);
 }
 
-constexpr std::string_view kFirstLine = "parsnets extraction 2\n";
-constexpr std::size_t kDigits = 64;  // of SHA-256
-constexpr std::uint32_t kMostName = 65536;
+constexpr std::string_view kFirstLine = "parsnets extraction 3\n";
+constexpr std::size_t kDigits = 64;  // of SHA-256, before the features of a record
 constexpr std::uint64_t kMostHeader = 65536;
 
-/// Before the features of a record; its name follows.
-struct RecordStart {
-  std::uint32_t name_length;
-  std::uint32_t zero = 0;
-  std::array<char, kDigits> sha256{};
-};
-
-std::uint32_t checksum_of(const RecordStart& start, const std::string& name, std::span<const float> features) {
-  auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(&start), sizeof start);
-  sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(name.data()), name.size());
+std::uint32_t checksum_of(std::string_view sha256, std::span<const float> features) {
+  const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(sha256.data()), sha256.size());
   return static_cast<std::uint32_t>(
       ::crc32_z(sum, reinterpret_cast<const Bytef*>(features.data()), features.size_bytes()));
 }
@@ -135,12 +114,12 @@ std::optional<std::string> file_of_a_data_set(const fs::path& folder) {
   for (const char* stem : {"features", "labels"})
     for (const char* ending : {".npy", ".npz", ".csv"})
       if (fs::exists(folder / (std::string(stem) + ending))) return std::string(stem) + ending;
-  for (const char* name : {"image_files.csv", "split.json", kExtractionFile})
+  for (const char* name : {"image_files.csv", kExtractionFile})
     if (fs::exists(folder / name)) return name;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none))
     if (entry.path().extension() == ".mat") return entry.path().filename().string();
-  return std::nullopt;
+  return fs::exists(folder / kSplit) ? std::optional<std::string>(kSplit) : std::nullopt;
 }
 
 void require_no_data_set(const fs::path& folder) {
@@ -159,12 +138,12 @@ std::vector<fs::path> make_folder(const fs::path& folder) {
   return made;
 }
 
-std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std::vector<fs::path>& made,
+std::unique_ptr<FileLock> hold(const fs::path& file, bool is_store, std::vector<fs::path>& made,
                                ProgressObserver* progress) {
   for (;;) {
     if (!fs::exists(file)) {
-      require_no_data_set(folder);
-      if (made.empty()) made = make_folder(folder);
+      if (!is_store) require_no_data_set(file.parent_path());
+      if (made.empty()) made = make_folder(file.parent_path());
       if (!std::ofstream(file, std::ios::app)) throw failed_to("create", file);
     }
     try {
@@ -177,12 +156,18 @@ std::unique_ptr<FileLock> hold(const fs::path& folder, const fs::path& file, std
 
 }  // namespace
 
+bool holds_data_set(const fs::path& folder) {
+  const auto found = file_of_a_data_set(folder);
+  return found && *found != kSplit;
+}
+
 void check_attributes(const fs::path& table, const ImageList& list) {
   if (table.extension() != ".csv")
     throw Error(BadInput{table.string(), "", "a .csv file with a column 'class' and the attributes",
                          "a file with another ending", "write it as CSV"});
   Dataset data;
-  read_class_table(table, "attributes", MissingPolicy::attribute_mean, data, nullptr);
+  if (read_csv(table, true).header.size() > 1)  // names alone go with a table of vectors
+    read_class_table(table, "attributes", MissingPolicy::attribute_mean, data, nullptr);
   const auto described = table_class_names(table);
   const std::set<std::string> known(described.begin(), described.end());
   std::vector<std::string> missing;
@@ -196,12 +181,13 @@ void check_attributes(const fs::path& table, const ImageList& list) {
 Extraction extract_features(Backbone& backbone, const FeatureSource& source, const ImageList& list,
                             const fs::path& folder, const ExtractionOptions& options, ThreadPool& pool,
                             ProgressObserver* progress) {
+  const bool has_store = !options.store.empty();
   fs::path attributes = options.attributes;
   if (fs::exists(folder / kAttributes)) {
-    if (!attributes.empty() && read_text_file(attributes) != read_text_file(folder / kAttributes))
+    if (!has_store && !attributes.empty() && read_text_file(attributes) != read_text_file(folder / kAttributes))
       throw Error(ErrorCode::usage, fmt::format("{} is there already and differs from {}: choose another folder",
                                                 (folder / kAttributes).string(), attributes.string()));
-    attributes = folder / kAttributes;
+    if (attributes.empty()) attributes = folder / kAttributes;
   }
   Extraction result;
   result.dimensions = source.dimensions;
@@ -214,8 +200,8 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
       "decoding photographs",
       "raise the limit, or use fewer " + option_name("threads") + " or a lower " + option_name("max-pixels"));
 
-  PartialFeatures partial(folder, source, progress);
-  std::map<std::size_t, Error> errors;
+  if (has_store) make_folder(folder);
+  PartialFeatures partial(has_store ? options.store : folder / kPartialExtractionFile, has_store, source, progress);
   // What is thrown says how to go on.
   const auto resumable = [&](const auto& work) {
     try {
@@ -227,24 +213,23 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
                                             error.what(), partial.size(), partial.file().string()));
     }
   };
-  resumable([&] {
-    const auto missing = find_missing(list, options.limits, partial, pool, progress);
-    result.continued = list.images.size() - missing.size();
-    errors = read_missing({backbone, source.input, options.limits}, list, missing, partial, pool, progress);
-  });
+  ReadImages read;
+  resumable([&] { read_all({backbone, source.input, options.limits}, list, partial, read, pool, progress); });
+  result.continued = read.continued;
 
-  std::vector<std::string> names, labels;
+  std::vector<std::string> names, labels, contents;
   std::set<std::string> readable(list.class_names.begin(), list.class_names.end());
   for (std::size_t i = 0; i < list.images.size(); ++i) {
     const auto& image = list.images[i];
-    if (const auto error = errors.find(i); error != errors.end()) {
+    if (const auto error = read.errors.find(i); error != read.errors.end()) {
       result.unreadable.push_back(image.name + ": " + problem_of(error->second));
     } else {
       names.push_back(image.name);
       labels.push_back(image.class_name);
+      contents.push_back(read.sha256[i]);
     }
   }
-  if (names.empty()) throw none_readable(list.images.front(), errors.at(0), list.images.size());
+  if (names.empty()) throw none_readable(list.images.front(), read.errors.at(0), list.images.size());
   result.images = names.size();
   for (const auto& label : labels) readable.erase(label);  // what is left has none
   result.classes_without_images.assign(readable.begin(), readable.end());
@@ -256,7 +241,7 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
   Matrix<float> block;
   const RowBlocks<float> rows{names.size(), source.dimensions, [&](std::size_t first, std::size_t count) {
                                 if (block.rows() != count) block = Matrix<float>(count, source.dimensions);
-                                for (std::size_t r = 0; r < count; ++r) partial.read(names[first + r], block.row(r));
+                                for (std::size_t r = 0; r < count; ++r) partial.read(contents[first + r], block.row(r));
                                 return MatrixView<const float>(block.view());
                               }};
   resumable([&] {
@@ -267,14 +252,13 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
     write_column(folder / "image_files.csv", {"image_file"}, names);
     write_npy(folder / "features.npy", rows);
   });
-  partial.remove();
+  partial.finish();
   return result;
 }
 
-PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& source, ProgressObserver* progress)
-    : file_(folder / kPartialExtractionFile),
-      dimensions_(source.dimensions),
-      lock_(hold(folder, file_, made_, progress)) {
+PartialFeatures::PartialFeatures(const fs::path& file, bool is_store, const FeatureSource& source,
+                                 ProgressObserver* progress)
+    : file_(file), is_store_(is_store), dimensions_(source.dimensions), lock_(hold(file, is_store, made_, progress)) {
   stream_.open(file_, std::ios::in | std::ios::out | std::ios::binary);
   if (!stream_)
     throw Error(BadInput{file_.string(), "", "a file that can be changed", std::strerror(errno), "check permissions"});
@@ -282,11 +266,13 @@ PartialFeatures::PartialFeatures(const fs::path& folder, const FeatureSource& so
     throw Error(BadInput{file_.string(), "", "an unfinished extraction", "no regular file", "remove it"});
   read_header(source);
   read_entries();
-  if (entries_.empty()) {  // another process may have completed the data set before this one began its file
+  begun_ = end_;
+  if (entries_.empty() &&
+      !is_store_) {  // another process may have completed the data set before this one began its file
     try {
-      require_no_data_set(folder);
+      require_no_data_set(file_.parent_path());
     } catch (...) {
-      remove();
+      finish();
       throw;
     }
   }
@@ -348,48 +334,35 @@ void PartialFeatures::read_entries() {
   const std::uint64_t size = fs::file_size(file_);
   std::vector<float> features(dimensions_);
   const std::size_t bytes = features.size() * sizeof(float);
-  for (;;) {
-    RecordStart start{};
-    std::uint32_t sum = 0;
-    if (!read_at(end_, &start, sizeof start) || start.name_length > kMostName) return;
-    const std::uint64_t whole = sizeof start + start.name_length + bytes + sizeof sum;
-    if (whole > size - end_) return;
-    std::string name(start.name_length, '\0');
-    const std::uint64_t offset = end_ + sizeof start + name.size();
-    if (!read_at(end_ + sizeof start, name.data(), name.size()) || !read_at(offset, features.data(), bytes) ||
-        !read_at(offset + bytes, &sum, sizeof sum))
+  std::string sha256(kDigits, '\0');
+  std::uint32_t sum = 0;
+  while (kDigits + bytes + sizeof sum <= size - end_) {
+    const std::uint64_t offset = end_ + kDigits;
+    if (!read_at(end_, sha256.data(), kDigits) || !read_at(offset, features.data(), bytes) ||
+        !read_at(offset + bytes, &sum, sizeof sum) || sum != checksum_of(sha256, features))
       return;
-    if (sum != checksum_of(start, name, features)) return;
-    entries_[name] = {{start.sha256.data(), kDigits}, offset};
-    end_ += whole;
+    entries_[sha256] = offset;
+    end_ = offset + bytes + sizeof sum;
   }
 }
 
-bool PartialFeatures::has(const std::string& name, const std::string& sha256) const {
-  const auto found = entries_.find(name);
-  return found != entries_.end() && found->second.sha256 == sha256;
-}
-
-void PartialFeatures::append(const std::string& name, const std::string& sha256, std::span<const float> features) {
-  RecordStart start{static_cast<std::uint32_t>(name.size())};
-  std::copy_n(sha256.begin(), std::min(kDigits, sha256.size()), start.sha256.begin());
-  const std::uint32_t sum = checksum_of(start, name, features);
-  std::string record(reinterpret_cast<const char*>(&start), sizeof start);
-  record += name;
+void PartialFeatures::append(const std::string& sha256, std::span<const float> features) {
+  const std::uint32_t sum = checksum_of(sha256, features);
+  std::string record = sha256;
   record.append(reinterpret_cast<const char*>(features.data()), features.size_bytes());
   record.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   write_at(end_, record);
-  entries_[name] = {{start.sha256.data(), kDigits}, end_ + sizeof start + name.size()};
+  entries_[sha256] = end_ + kDigits;
   end_ += record.size();
 }
 
-void PartialFeatures::read(const std::string& name, std::span<float> features) const {
-  if (!read_at(entries_.at(name).offset, features.data(), features.size_bytes())) throw failed_to("read", file_);
+void PartialFeatures::read(const std::string& sha256, std::span<float> features) const {
+  if (!read_at(entries_.at(sha256), features.data(), features.size_bytes())) throw failed_to("read", file_);
 }
 
-void PartialFeatures::remove() {
+void PartialFeatures::finish() {
   std::error_code ignored;
-  fs::remove(file_, ignored);
+  if (!is_store_) fs::remove(file_, ignored);
 }
 
 }  // namespace parsnets

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/file.hpp"
@@ -22,8 +22,11 @@ namespace parsnets {
 
 struct ExtractionOptions {
   std::filesystem::path attributes;  ///< table of classes; empty: that of the folder, if it has one
-  ImageLimits limits;                ///< photographs beyond them are not read
-  std::uint64_t memory_limit = 0;    ///< bytes of the process; 0: none
+  /// File of features that stay for other runs and data sets, whatever the photographs are called; the data set is then
+  /// written again where there is one. Empty: in the folder until the data set is complete.
+  std::filesystem::path store;
+  ImageLimits limits;              ///< photographs beyond them are not read
+  std::uint64_t memory_limit = 0;  ///< bytes of the process; 0: none
 };
 
 struct Extraction {
@@ -35,6 +38,9 @@ struct Extraction {
   std::vector<std::string> classes_without_images;  ///< that had some, none of them readable, or an empty folder
   bool has_labels = false, has_attributes = false;
 };
+
+/// Whether a folder has files of a data set, other than attributes and a split.
+bool holds_data_set(const std::filesystem::path& folder);
 
 /// Throws bad_input unless the table has a row for every class of the list; before long work.
 void check_attributes(const std::filesystem::path& table, const ImageList& list);
@@ -49,35 +55,34 @@ Extraction extract_features(Backbone& backbone, const FeatureSource& source, con
                             const std::filesystem::path& folder, const ExtractionOptions& options, ThreadPool& pool,
                             ProgressObserver* progress = nullptr);
 
-// Features of the photographs that are done, while others are not: a later run continues from them.
+// Features of photographs that are done, by the content of the photographs: a later run continues from them.
 
-/// extraction.partial in a folder, held against other processes. Records are appended, each with a checksum.
+/// extraction.partial in a folder or a store, held against other processes. Records are appended, each with a checksum.
 class PartialFeatures {
  public:
-  /// Continues, or begins in a folder that has no data set: throws usage for one that has. Makes the folder, and
-  /// removes it in the end if nothing came into it. Waits for another process that holds it. Throws bad_input when it
-  /// is about another network or other settings. What is damaged at its end is left out, and `progress` is told.
-  PartialFeatures(const std::filesystem::path& folder, const FeatureSource& source, ProgressObserver* progress);
+  /// Continues, or begins: makes the folder of `file`, and removes both in the end if nothing came into it. Unless it
+  /// is a store, the folder is that of a data set: throws usage where it has one already. Waits for another process
+  /// that holds the file. Throws bad_input when it is about another network or other settings. What is damaged at its
+  /// end is left out, and `progress` is told.
+  PartialFeatures(const std::filesystem::path& file, bool is_store, const FeatureSource& source,
+                  ProgressObserver* progress);
   ~PartialFeatures();
 
-  /// Whether it has features of some file of this name.
-  bool has(const std::string& name) const { return entries_.contains(name); }
-  /// Whether they are of these bytes (sha256_of): neither sizes nor times tell photographs apart for sure.
-  bool has(const std::string& name, const std::string& sha256) const;
+  /// Whether it has features of a photograph of this content (sha256_of): neither names nor times tell photographs
+  /// apart for sure.
+  bool has(const std::string& sha256) const { return entries_.contains(sha256); }
+  /// Whether it had them before this object.
+  bool had(const std::string& sha256) const { return has(sha256) && entries_.at(sha256) < begun_; }
   /// `features`: dimensions values. Throws failure.
-  void append(const std::string& name, const std::string& sha256, std::span<const float> features);
-  /// Of a name that it has.
-  void read(const std::string& name, std::span<float> features) const;
+  void append(const std::string& sha256, std::span<const float> features);
+  /// Of a photograph that it has.
+  void read(const std::string& sha256, std::span<float> features) const;
   std::size_t size() const { return entries_.size(); }
   const std::filesystem::path& file() const { return file_; }
-  /// Once the data set is complete.
-  void remove();
+  /// Once the data set is complete: removes the file, unless it is a store.
+  void finish();
 
  private:
-  struct Entry {
-    std::string sha256;
-    std::uint64_t offset;  ///< of its features
-  };
   bool read_at(std::uint64_t offset, void* data, std::size_t bytes) const;  ///< whether all of it could be read
   void write_at(std::uint64_t offset, std::string_view bytes);
   void cut_off(std::uint64_t size);
@@ -85,12 +90,14 @@ class PartialFeatures {
   void read_entries();
 
   std::filesystem::path file_;
+  bool is_store_;
   std::vector<std::filesystem::path> made_;  ///< folders that this object made, the deepest first
   std::size_t dimensions_;
   std::unique_ptr<FileLock> lock_;
   mutable std::fstream stream_;
-  std::uint64_t end_ = 0;  ///< of the records that are whole
-  std::map<std::string, Entry, std::less<>> entries_;
+  std::uint64_t end_ = 0;                                   ///< of the records that are whole
+  std::uint64_t begun_ = 0;                                 ///< the same, when it was opened
+  std::unordered_map<std::string, std::uint64_t> entries_;  ///< SHA-256 -> offset of the features
 };
 
 }  // namespace parsnets

@@ -51,13 +51,15 @@ Error none_readable(const ListedImage& first, const Error& error, std::size_t im
 
 void read_images(const ImageReader& reader, std::span<const ListedImage> images, ThreadPool& pool,
                  const std::function<void(std::size_t)>& report,
-                 const std::function<void(std::size_t, const ImageFeatures&)>& taken) {
+                 const std::function<void(std::size_t, const ImageFeatures&)>& taken,
+                 const std::function<bool(std::size_t, std::span<const std::byte>)>& known) {
   std::mutex one_at_a_time;
   for_each_image(images.size(), pool, report, [&](std::size_t i) {
     const auto& file = images[i].file;
     ImageFeatures features;
     try {
       features.bytes = read_image_file(file, reader.limits);
+      if (known && known(i, features.bytes)) return;
       features.values = features_of_image(reader.backbone, reader.input, features.bytes, file.string(), reader.limits);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::bad_input) throw;

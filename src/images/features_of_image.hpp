@@ -51,11 +51,13 @@ struct ImageReader {
 };
 
 /// Reads images by the threads of `pool`. Calls taken(i, features) for each, one at a time, in any order, on any
-/// thread, and report(done) on the calling thread between images; both may throw. Throws failure when memory is short
-/// or the network fails: the images are not at fault then.
+/// thread, unless known(i, bytes of its file) says that its features are not needed, and report(done) on the calling
+/// thread between images; both may throw. Throws failure when memory is short or the network fails: the images are not
+/// at fault then.
 void read_images(const ImageReader& reader, std::span<const ListedImage> images, ThreadPool& pool,
                  const std::function<void(std::size_t done)>& report,
-                 const std::function<void(std::size_t i, const ImageFeatures& features)>& taken);
+                 const std::function<void(std::size_t i, const ImageFeatures& features)>& taken,
+                 const std::function<bool(std::size_t i, std::span<const std::byte> bytes)>& known = {});
 
 // A loop over photographs by several threads, which ends soon after Ctrl-C and after the first failure.
 

@@ -20,7 +20,9 @@ namespace {
 std::vector<std::int32_t> spread(const Dataset& data, std::size_t most) {
   std::map<std::int32_t, std::vector<std::int32_t>> by_class;
   std::size_t all = 0;
-  for (const auto* list : {&data.split.test_seen, &data.split.test_unseen})
+  const Split& split = data.split;
+  const bool has_test = !split.test_seen.empty() || !split.test_unseen.empty();
+  for (const auto* list : {has_test ? &split.test_seen : &split.trainval, &split.test_unseen})
     for (const std::int32_t sample : *list) {
       by_class[data.labels[static_cast<std::size_t>(sample)]].push_back(sample);
       ++all;

@@ -31,9 +31,9 @@ struct ServedSamples {
   std::vector<Picture> pictures;                  ///< of each sample; empty: not all of them have one
 };
 
-/// Test samples of a data set, evenly spread over its classes, at most `most`, in the order of the classes. `folder`:
-/// where it was read from. `images`: where its image files are. Throws bad_input when the features do not fit the
-/// model, or for a broken sheet.
+/// Test samples of a data set, or those of training where it has none, evenly spread over its classes, at most `most`,
+/// in the order of the classes. `folder`: where it was read from. `images`: where its image files are. Throws bad_input
+/// when the features do not fit the model, or for a broken sheet.
 ServedSamples choose_samples(const Dataset& data, const Model& model, const std::filesystem::path& folder,
                              const std::filesystem::path& images, std::size_t most);
 

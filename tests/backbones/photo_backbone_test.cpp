@@ -70,6 +70,27 @@ TEST_F(PhotoBackboneTest, InksBecomeThreeChannels) {
   EXPECT_GT(features[64 + 56], features[64] + 150) << "green grows downwards";
 }
 
+TEST_F(PhotoBackboneTest, MaximaFollowAveragesOfWhatTheLayerAverages) {
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 12, 12};
+  const fs::path photo = dir_ / "photo.bmp";
+  write_photo(photo, 5, 40, 30);
+  const auto features = [&](const std::string& layer, FeatureSource::Pooling pool) {
+    const fs::path file = dir_ / "pooled.onnx";
+    write_text_file(file, onnx_with_convolutions(12));
+    const auto backbone = open_backbone({.file = file, .layer = layer, .input = input, .pool = pool}, problem_);
+    EXPECT_NE(backbone, nullptr) << problem_;
+    return backbone ? features_of_image(*backbone, input, read_image_file(photo), "photo") : std::vector<float>();
+  };
+  const auto average = features("e", FeatureSource::Pooling::average),
+             both = features("e", FeatureSource::Pooling::both);
+  ASSERT_EQ(both.size(), 2 * average.size());
+  for (std::size_t c = 0; c < average.size(); ++c) {
+    EXPECT_NEAR(both[c], average[c], 1e-4F);
+    EXPECT_GT(both[average.size() + c], both[c]);
+  }
+  EXPECT_EQ(features("c", FeatureSource::Pooling::both), both) << "the layer itself has positions";
+}
+
 TEST_F(PhotoBackboneTest, SeveralThreadsDecodeAtOnce) {
   const ImageInput input{PixelPreset::tf, ImageFit::whole, 16, 16};
   const auto backbone = open(onnx_of_pixels(), input);

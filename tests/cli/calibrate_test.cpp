@@ -12,7 +12,7 @@ struct CliCalibrate : FolderTest {
   const std::string file = dir.file("m.safetensors");
   CliCalibrate() { fs::copy_file(model_of_demo(), file); }
   CliResult calibrate(Words more) const {
-    return run_cli(Words{"calibrate", "--model", file, "--data", kDemo, "--quiet"} + more);
+    return run_cli(Words{"calibrate", "--model", file, "--data", kDemo, "--quiet", "--force"} + more);
   }
 };
 
@@ -56,6 +56,16 @@ TEST_F(CliCalibrate, ThePriceStaysWithTheModelAndWeakRejectionIsWarnedOf) {
     EXPECT_EQ(told.json().contains("warnings"), weak) << auroc << " " << rejected;
     EXPECT_FALSE(has(predict({}).err, "rejection"));  // it was not asked for
   }
+}
+
+TEST_F(CliCalibrate, ARejectionThatHardlyWorksIsStoredOnlyByForce) {
+  const auto refused = run_ok({"calibrate", file, kDemo, "--quiet", "--json"});
+  EXPECT_EQ(refused.json()["has_rejection"], false);
+  EXPECT_LT(refused.json()["rejection"]["auroc"], 60);
+  EXPECT_TRUE(has(refused.err, "the model gets no rejection: on held-out classes its AUROC is"));
+  EXPECT_TRUE(load_model(file).rejection.empty() && !load_model(file).sets.empty());
+  EXPECT_EQ(expect_ok(calibrate({"--json"})).json()["has_rejection"], true);
+  EXPECT_FALSE(load_model(file).rejection.empty());
 }
 
 TEST_F(CliCalibrate, ZeroAndConstantVectorsAreUnknown) {

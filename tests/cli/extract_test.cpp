@@ -69,7 +69,7 @@ TEST_F(ExtractCommand, TellsWhatIsMissing) {
   for (const char* text : {"12 photographs x 48 features, 3 classes", "1 image cannot be read and is left out:",
                            "bear/broken.jpg: another kind of file", "classes without a readable image: 'cat'",
                            "left out because of their endings: 1 file (1 .heic)", "broken links: 'bear/link.bmp'",
-                           "attributes.csv, a header", "next: parsnets data split"})
+                           "attributes.csv, a header", "to measure it, first: parsnets data split"})
     EXPECT_TRUE(has(result.out, text)) << text;
   EXPECT_EQ(result.err, "");
   run_error({"data", "split", at("data")}, 3, "a table of class attributes");
@@ -137,7 +137,7 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
     fs::remove_all(dir / "one");
     return told["backbone"];
   };
-  EXPECT_TRUE(has_members(json(""), {{"width", 224}, {"fit", "centre"}})) << "without a preprocessing file";
+  EXPECT_TRUE(has_members(json(""), {{"width", 224}, {"fit", "whole"}})) << "without a preprocessing file";
   const auto wide = json(R"({"width": 6, "height": 5, "fit": "whole", "preset": "caffe", "layer": "positive"})");
   EXPECT_TRUE(has_members(wide, {{"width", 6}, {"height", 5}, {"preset", "caffe"}, {"dimensions", 3}}));
   EXPECT_EQ(json(R"({"height": 7})")["height"], 7);
@@ -168,7 +168,7 @@ TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
        "--out", at("data")},
       2, "--attributes describes classes, but 'bear' has no class folders; did you mean its parent, " + at("photos"));
   run_error(words("photos/bear/data"), 2, "--out: expected a folder outside the photographs, found");
-  run_error({"extract", "--backbone", at("network.onnx"), "more", "--out", at("data"), "words"}, 2,
+  run_error(words("data", {"--quiet", "more", "words"}), 2,
             "parsnets: extract: expected no further argument, found 'more', 'words'");
 #ifndef PARSNETS_SANITIZED  // which needs more than the limit itself
   run_error(words("data", {"--memory-limit", "100MB"}), 2, "decoding photographs");

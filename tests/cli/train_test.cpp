@@ -21,12 +21,13 @@ const std::string& demo_model() { return model_of_demo({"--method", "ridge", "--
 
 using CliTrain = FolderTest;
 
-TEST_F(CliTrain, AFolderWithoutASplitIsToldHowToDrawOne) {
+TEST_F(CliTrain, WithoutASplitAllSamplesTrain) {
   const std::string folder = dir.file("d");
   fs::copy(kDemo, folder, kRecursive);
   fs::remove(folder + "/split.json");
-  run_error({"train", "--data", folder, "--out", dir.file("m.safetensors")}, 3,
-            "draw one with 'parsnets data split " + folder + "'");
+  EXPECT_TRUE(
+      has(run_ok({"train", folder, "--method", "eszsl", "-o", dir.file("m.safetensors")}).out, "all samples train"));
+  run_error({"eval", dir.file("m.safetensors"), folder}, 3, "hold classes out with 'parsnets data split'");
 }
 
 TEST_F(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {

@@ -109,13 +109,13 @@ class PartialFeaturesTest : public testing::Test {
  protected:
   /// With the features of three photographs.
   void write_three() {
-    PartialFeatures partial(out_, source_, nullptr);
-    partial.append("a", sum('a'), row(1));
-    partial.append("b", sum('b'), row(2));
-    partial.append("c", sum('c'), row(3));
+    PartialFeatures partial(file_, false, source_, nullptr);
+    partial.append(sum('a'), row(1));
+    partial.append(sum('b'), row(2));
+    partial.append(sum('c'), row(3));
   }
   void expect_refused(ErrorCode code, ProgressObserver* progress = nullptr) {
-    error_message([&] { PartialFeatures(out_, source_, progress); }, code);
+    error_message([&] { PartialFeatures(file_, false, source_, progress); }, code);
   }
 
   TempDir dir_;
@@ -334,17 +334,28 @@ TEST_F(ExtractionTest, AMemoryLimitIsKeptOrRefused) {
 TEST_F(PartialFeaturesTest, ContinueWhereTheyEnded) {
   write_three();
   source_.backbone = "another-name.onnx";
-  PartialFeatures partial(out_, source_, nullptr);
+  PartialFeatures partial(file_, false, source_, nullptr);
   EXPECT_EQ(partial.size(), 3u);
-  EXPECT_TRUE(partial.has("b") && partial.has("b", sum('b')));
-  EXPECT_FALSE(partial.has("b", sum('c'))) << "the file was changed";
-  EXPECT_FALSE(partial.has("d") || partial.has("d", sum('b')));
+  EXPECT_TRUE(partial.has(sum('b')) && partial.had(sum('b')));
+  EXPECT_FALSE(partial.has(sum('d')));
   std::vector<float> values(12);
-  partial.read("c", values);
+  partial.read(sum('c'), values);
   EXPECT_EQ(values, row(3));
-  partial.append("b", sum('e'), row(5));
-  partial.read("b", values);
+  partial.append(sum('d'), row(5));
+  EXPECT_TRUE(partial.has(sum('d')) && !partial.had(sum('d')));
+  partial.read(sum('d'), values);
   EXPECT_EQ(values, row(5));
+}
+
+TEST_F(PartialFeaturesTest, AStoreStaysWithItsFeatures) {
+  const fs::path store = dir_ / "cache/store";
+  {
+    PartialFeatures partial(store, true, source_, nullptr);
+    partial.append(sum('a'), row(1));
+    partial.finish();
+  }
+  PartialFeatures partial(store, true, source_, nullptr);
+  EXPECT_TRUE(partial.had(sum('a')));
 }
 
 TEST_F(PartialFeaturesTest, DamageAtAnyByteCostsAtMostWhatFollows) {
@@ -357,7 +368,7 @@ TEST_F(PartialFeaturesTest, DamageAtAnyByteCostsAtMostWhatFollows) {
       if (!cut) damaged[at] ^= 4;
       std::ofstream(file_, std::ios::binary) << damaged;
       Messages messages;
-      PartialFeatures partial(out_, source_, &messages);
+      PartialFeatures partial(file_, false, source_, &messages);
       ASSERT_EQ(partial.size(), (at - header) / record) << at << cut;
       if (!cut || (at - header) % record != 0) {
         EXPECT_MENTIONS(messages.text, "damaged") << at;
@@ -379,7 +390,7 @@ TEST_F(PartialFeaturesTest, OfAnotherNetworkOrDamagedAreRefused) {
   expect_refused(ErrorCode::bad_input);
   EXPECT_EQ(read_text_file(file_), "something else");
   write_text_file(file_, whole.substr(0, 40));  // interrupted before the first photograph
-  PartialFeatures partial(out_, source_, nullptr);
+  PartialFeatures partial(file_, false, source_, nullptr);
   EXPECT_EQ(partial.size(), 0u);
 }
 
@@ -403,14 +414,14 @@ TEST_F(PartialFeaturesTest, AFolderWithADataSetIsLeftAlone) {
 
 TEST_F(PartialFeaturesTest, NothingIsLeftOfAnEmptyOne) {
   for (const char* folder : {"out", "new/deeper/out", "new/deeper/out/"}) {
-    { PartialFeatures partial(dir_ / folder, source_, nullptr); }
+    { PartialFeatures partial(dir_ / folder / kPartialExtractionFile, false, source_, nullptr); }
     EXPECT_TRUE(fs::is_empty(dir_.path())) << folder;
   }
   fs::create_directories(dir_ / "mine");
-  { PartialFeatures partial(dir_ / "mine/out", source_, nullptr); }
+  { PartialFeatures partial(dir_ / "mine/out/extraction.partial", false, source_, nullptr); }
   EXPECT_TRUE(fs::is_empty(dir_ / "mine")) << "a folder that was there stays";
   {
-    PartialFeatures partial(dir_ / "new/out", source_, nullptr);
+    PartialFeatures partial(dir_ / "new/out/extraction.partial", false, source_, nullptr);
     write_text_file(dir_ / "new/other", "of another process");
   }
   EXPECT_TRUE(fs::exists(dir_ / "new/other"));
@@ -429,8 +440,8 @@ TEST_F(PartialFeaturesTest, ADataSetThatWasCompletedBeforeTheFileWasHeldIsLeftAl
 }
 
 TEST_F(PartialFeaturesTest, AnotherThatWaitedFindsTheDataSet) {
-  auto first = std::make_unique<PartialFeatures>(out_, source_, nullptr);
-  first->append("a", sum('a'), row(1));
+  auto first = std::make_unique<PartialFeatures>(file_, false, source_, nullptr);
+  first->append(sum('a'), row(1));
   struct Waiting : ProgressObserver {
     bool on_progress(const ProgressEvent&) override { return true; }
     void on_message(std::string_view message) override {
@@ -441,7 +452,7 @@ TEST_F(PartialFeaturesTest, AnotherThatWaitedFindsTheDataSet) {
   std::thread second([&] { expect_refused(ErrorCode::usage, &waiting); });
   waiting.told.get_future().wait();
   write_text_file(dir_ / "out/features.npy", "complete");
-  first->remove();
+  first->finish();
   first.reset();
   second.join();
   EXPECT_EQ(read_text_file(dir_ / "out/features.npy"), "complete");

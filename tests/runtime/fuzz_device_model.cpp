@@ -153,7 +153,8 @@ class Trial {
                 f.source->dimensions == source->dimensions && f.source->input.width == source->width &&
                 f.source->input.height == source->height &&
                 f.source->input.preset == static_cast<parsnets::PixelPreset>(source->preset) &&
-                f.source->input.fit == static_cast<parsnets::ImageFit>(source->fit),
+                f.source->input.fit == static_cast<parsnets::ImageFit>(source->fit % 2) &&
+                (f.source->pool == parsnets::FeatureSource::Pooling::both) == (source->fit >= 2),
             "the same source");
   }
 

@@ -31,7 +31,7 @@ function trainedModel(data = DEMO) {
   const model = path.join(folder, `${path.basename(data)}.safetensors`);
   if (!fs.existsSync(model)) {
     parsnets("train", "--data", data, "--out", model, "--quiet");
-    parsnets("calibrate", "--model", model, "--data", data, "--false-accept", "5%", "--quiet");
+    parsnets("calibrate", "--model", model, "--data", data, "--false-accept", "5%", "--force", "--quiet");
   }
   return model;
 }

@@ -1,21 +1,16 @@
-"""scripts/get-backbone: its checks accept what is right and refuse what is wrong; `make test-peers` fetches networks"""
+"""scripts/check_backbone.py: its checks accept what is right and refuse what is wrong; `make test-peers` fetches
+networks"""
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
-import sys
 import unittest
 
 import numpy as np
 
-from script_case import SCRIPTS, skip_without
-sys.dont_write_bytecode = True  # a program without an ending would leave a file beside it
+from script_case import skip_without
 try:
     import PIL  # noqa: F401 - the script needs it
-    loader = importlib.machinery.SourceFileLoader("get_backbone", str(SCRIPTS / "get-backbone"))
-    script = importlib.util.module_from_spec(importlib.util.spec_from_loader("get_backbone", loader))
-    loader.exec_module(script)
+    import check_backbone as script
 except ImportError as missing:
     skip_without(missing)
 
@@ -32,7 +27,7 @@ class SmallNetwork:
         return {"features": self.features[:2]}, "another program", 2
 
 
-class GetBackbone(unittest.TestCase):
+class CheckBackbone(unittest.TestCase):
     def printed(self, check, *arguments):
         with contextlib.redirect_stdout(io.StringIO()) as text:
             check(*arguments)
