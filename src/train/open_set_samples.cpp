@@ -25,10 +25,10 @@ namespace {
 using Indices = std::vector<std::int32_t>;
 
 constexpr std::size_t kFewestClasses = 4, kFewestTraining = 100;
-constexpr std::size_t kSampleFolds = 20;             ///< every kept class leaves out one sample of so many
-constexpr std::size_t kMostOfClass = 500;            ///< samples of a class that are judged; more would not tell more
-constexpr std::size_t kJudgedRows = 1024;            ///< at a time
-constexpr double kMatrices = 80, kMostBeside = 5e8;  ///< bytes of a fit's d x d matrices per value; of a second fit
+constexpr std::size_t kSampleFolds = 20;   ///< every kept class leaves out one sample of so many
+constexpr std::size_t kMostOfClass = 500;  ///< samples of a class that are judged; more would not tell more
+constexpr std::size_t kJudgedRows = 1024;  ///< at a time
+constexpr double kFitMatrices = 80, kMostBeside = 5e8;  ///< bytes of a fit's d x d matrices per value; of a second fit
 
 /// One fit: which classes are left out of it, and which samples.
 struct OpenFold {
@@ -246,7 +246,7 @@ OpenSetSamples collect_open_set(const Model& model, const Dataset& data, const O
   const bool shares = fit.run.memory_limit == 0 && std::holds_alternative<ParsNetsOptions>(fit.method);
   if (shares) whole.inputs(feature_scaling_of(fit.method));
   const double n = static_cast<double>(data.split.trainval.size()), d = static_cast<double>(data.features.cols());
-  const bool two = shares && 4 * n * d + kMatrices * d * d < kMostBeside;
+  const bool two = shares && 4 * n * d + kFitMatrices * d * d < kMostBeside;
   FoldQueue(folds.size(), progress).run(pool, two, [&](std::size_t f, ThreadPool& own, ProgressObserver* observer) {
     const OpenFold& fold = folds[f];
     report(observer, {});
