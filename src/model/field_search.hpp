@@ -44,7 +44,7 @@ struct FieldEvidence {
   double upper = 0;   ///< upper quartile of e_c
   double staying = 0;  ///< mean of n_c over the classes that stay
 
-  static constexpr double kLeastSpread = 0.5, kLeastUpper = 5, kLeastRatio = 0.7;
+  static constexpr double kLeastSpread = 0.67, kLeastUpper = 5, kLeastRatio = 0.7;
   /// Whether the samples are of enough classes that may move, and more of these than classes that stay would give.
   bool is_enough() const { return spread >= kLeastSpread && upper >= kLeastUpper && upper >= kLeastRatio * staying; }
 };

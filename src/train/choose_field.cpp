@@ -21,7 +21,9 @@ namespace {
 using Indices = std::vector<std::int32_t>;
 
 constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kCertainty[] = {0.6, 0.75, 0.85},
-                 kPriors[] = {1, 2, 4, 8, 16, 32}, kStrong[] = {10, 20, 40, 80};
+                 kPriors[] = {1, 2, 4, 8, 16, 32}, kStrong[] = {20, 40, 80};
+constexpr double kStrongGain = 1;                    ///< points by which the strong form, which risks more, must win
+constexpr double kLeastFollows = 0.1;                ///< a shift of gamma is not divided by less
 constexpr double kStrangers = 0.3;                   ///< of the held-out classes are not among the classes, on a pile
 constexpr double kShortest = 0.005, kShorter = 0.9;  ///< share of shorter samples, and the length allowed below theirs
 constexpr int kFieldRounds = 4;                      ///< settings are told apart before EM has converged
@@ -356,7 +358,7 @@ void choose_strong(std::vector<Trial>& trials, std::uint64_t seed, const Figures
   }
   for (Tried& one : tried) {
     const auto i = static_cast<std::size_t>(&one - tried.data());
-    if (one.follows > 0) one.gamma /= one.follows;
+    one.gamma /= std::max(one.follows, kLeastFollows);
     for (std::size_t kind = 0; kind < 2; ++kind) {
       Figures lost;
       for (const auto& kinds : odd) {
@@ -372,7 +374,9 @@ void choose_strong(std::vector<Trial>& trials, std::uint64_t seed, const Figures
   }
   const Tried* best = nullptr;
   for (const Tried& one : tried)
-    if (one.fall <= kMostFall && one.all.merit() > (best == nullptr ? careful : best->all).merit()) best = &one;
+    if (one.fall <= kMostFall &&
+        one.all.merit() > (best == nullptr ? careful.merit() + kStrongGain : best->all.merit()))
+      best = &one;
   if (best == nullptr) return;
   choice.settings.strong = kStrong[best - tried.data()];
   choice.settings.strong_gamma_shift = best->gamma;

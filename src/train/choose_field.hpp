@@ -43,7 +43,7 @@ struct FieldChoice {
 /// a fold, or the next larger one with which neither falls by more than 0.5 points on three piles that do not suit
 /// (seen classes alone, half of the held-out classes missing, class sizes of up to 50 to 1, drawn with the seed).
 /// Strong form: likewise of the strengths with which neither falls by more than 0.5 points on two piles (half of the
-/// held-out classes missing, 30 % of them not among the classes), or none if the careful form has a mean as high. The
+/// held-out classes missing, 30 % of them not among the classes), or none unless its mean is higher by a point. The
 /// prior of examples with the highest ZSL accuracy for one and five examples. None where every fold holds out a single
 /// class.
 std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::uint64_t seed, ThreadPool& pool);
