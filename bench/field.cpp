@@ -46,20 +46,33 @@ std::map<std::int32_t, Rows> by_class(const Dataset& data, const Rows& rows) {
 
 void append(Rows& to, std::span<const std::int32_t> rows) { to.insert(to.end(), rows.begin(), rows.end()); }
 
-Problem validation_problem(const std::filesystem::path& folder, const LoadOptions& load, std::uint64_t seed) {
+/// The validation classes of the split, or where `classes` is not 0 so many drawn ones of training, of which a quarter
+/// plays the unseen ones.
+Problem validation_problem(const std::filesystem::path& folder, const LoadOptions& load, std::uint64_t seed,
+                           std::size_t classes) {
   Problem problem{load_dataset(folder, load), {}, {}};
   const Split own = problem.data.split;
   if (own.val.empty()) throw Error(BadInput{folder.string(), "split", "validation classes", "none", ""});
   Split split;
   split.file = "validation classes";
   Rng rng(seed, 17);
-  for (auto& [c, rows] : by_class(problem.data, own.val)) {
+  auto unseen = by_class(problem.data, own.val), seen = by_class(problem.data, own.train);
+  if (classes > 0) {
+    std::vector<std::pair<std::int32_t, Rows>> all;
+    for (auto& one : by_class(problem.data, own.trainval)) all.push_back(one);
+    rng.shuffle(all);
+    all.resize(std::min(classes, all.size()));
+    const auto quarter = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 4);
+    unseen = {all.begin(), quarter};
+    seen = {quarter, all.end()};
+  }
+  for (auto& [c, rows] : unseen) {
     rng.shuffle(rows);
     const std::span<const std::int32_t> all(rows);
     append(split.test_unseen, all.first(all.size() / 2));
     append(problem.unseen, all.subspan(all.size() / 2));
   }
-  for (auto& [c, rows] : by_class(problem.data, own.train)) {
+  for (auto& [c, rows] : seen) {
     rng.shuffle(rows);
     const std::span<const std::int32_t> all(rows);
     const std::size_t held = all.size() / 5;
@@ -105,6 +118,15 @@ Rows uneven(const Dataset& data, const Rows& rows, Rng& rng) {
   return pile;
 }
 
+/// Each feature of a sample is that of another one.
+Matrix<float> noise(const Dataset& data, const Rows& rows, std::size_t count, Rng& rng) {
+  Matrix<float> drawn(count, data.features.cols());
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < drawn.cols(); ++j)
+      drawn(i, j) = data.features(static_cast<std::size_t>(rows[rng.below(rows.size())]), j);
+  return drawn;
+}
+
 /// Trained without the validation classes; the bank holds these and the classes of training alone.
 Model trained(const Dataset& data, std::uint64_t seed, ThreadPool& pool) {
   TrainOptions options;
@@ -121,7 +143,7 @@ Model trained(const Dataset& data, std::uint64_t seed, ThreadPool& pool) {
 }
 
 struct Figures {
-  double zsl = 0, h = 0, classes = 0;  ///< classes that moved
+  double zsl = 0, h = 0, classes = 0, strong = 0;  ///< classes that moved; whether in the strong form
 };
 
 struct Line {
@@ -142,33 +164,43 @@ json record_of(const Line& line) {
   return {{"pile", line.pile},
           {"samples", line.sizes},
           {"classes_moved", values_of(line.after, &Figures::classes)},
+          {"strong_form", values_of(line.after, &Figures::strong)},
           {"zsl_without", values_of(line.before, &Figures::zsl)},
           {"zsl_with", values_of(line.after, &Figures::zsl)},
           {"h_without", values_of(line.before, &Figures::h)},
           {"h_with", values_of(line.after, &Figures::h)}};
 }
 
-void measure(const Model& model, const Dataset& data, const Rows& pile, ThreadPool& pool, Line& line) {
-  const auto figures = [&](const Model& one, std::size_t moved) {
+void measure(const Model& model, const Dataset& data, const Rows& pile, ThreadPool& pool, Line& line,
+             const Matrix<float>& more = {}) {
+  const auto figures = [&](const Model& one, const Adaptation& told) {
     const Evaluation result = evaluate(one, data, pool);
-    return Figures{result.zsl.top1_per_class, result.gzsl.h, static_cast<double>(moved)};
+    return Figures{result.zsl.top1_per_class, result.gzsl.h, static_cast<double>(told.moves.size()),
+                   told.form == "strong" ? 1.0 : 0.0};
   };
-  line.before.push_back(figures(model, 0));
+  line.before.push_back(figures(model, {}));
   Model copy = shared_copy(model);
-  const Adaptation adapted = adapt(copy, gather_rows(data.features.view(), pile).view(), {}, pool);
-  line.after.push_back(figures(copy, adapted.moves.size()));
-  line.sizes.push_back(static_cast<double>(pile.size()));
+  const Matrix<float> own = gather_rows(data.features.view(), pile);
+  Matrix<float> samples(own.rows() + more.rows(), own.cols());
+  std::ranges::copy(own.values(), samples.data());
+  std::ranges::copy(more.values(), samples.data() + own.size());
+  const Adaptation told = adapt(copy, samples.view(), {}, pool);
+  line.after.push_back(figures(copy, told));
+  line.sizes.push_back(static_cast<double>(samples.rows()));
 }
 
-json measure_piles(const DataSource& source, const LoadOptions& load, int seeds) {
+json measure_piles(const std::string& name, const std::filesystem::path& folder, const LoadOptions& load, int seeds,
+                   std::size_t classes) {
   ThreadPool pool;
   std::vector<Line> lines;
-  for (const char* name : {"mixed", "unseen alone", "mixed, half of the unseen classes missing",
-                           "unseen alone, sizes of classes up to 50:1",
-                           "unseen alone, 30 % of their classes not in the model", "seen alone"})
-    lines.push_back({name, {}, {}, {}});
+  for (const char* kind :
+       {"mixed", "unseen alone", "mixed, half of the unseen classes missing",
+        "mixed, a quarter of the unseen classes missing", "unseen alone, sizes of classes up to 50:1", "seen alone",
+        "one unseen class alone", "mixed, and 30 % noise", "1 to 5 samples",
+        "mixed, 30 % of the unseen classes not in the model"})
+    lines.push_back({kind, {}, {}, {}});
   for (int seed = 1; seed <= seeds; ++seed) {
-    Problem problem = validation_problem(source.folder, load, static_cast<std::uint64_t>(seed));
+    Problem problem = validation_problem(folder, load, static_cast<std::uint64_t>(seed), classes);
     Dataset& data = problem.data;
     Model model = trained(data, static_cast<std::uint64_t>(seed), pool);
     Rng rng(static_cast<std::uint64_t>(seed), 18);
@@ -176,42 +208,66 @@ json measure_piles(const DataSource& source, const LoadOptions& load, int seeds)
       append(rows, problem.seen);
       return rows;
     };
-    measure(model, data, mixed(problem.unseen), pool, lines[0]);
+    const auto missing = [&](double share) {
+      return mixed(without(data, problem.unseen, drawn_classes(data, problem.unseen, share, rng)));
+    };
+    const Rows all = mixed(problem.unseen);
+    measure(model, data, all, pool, lines[0]);
     measure(model, data, problem.unseen, pool, lines[1]);
-    const auto missing = drawn_classes(data, problem.unseen, 0.5, rng);
-    measure(model, data, mixed(without(data, problem.unseen, missing)), pool, lines[2]);
-    measure(model, data, uneven(data, problem.unseen, rng), pool, lines[3]);
+    measure(model, data, missing(0.5), pool, lines[2]);
+    measure(model, data, missing(0.25), pool, lines[3]);
+    measure(model, data, uneven(data, problem.unseen, rng), pool, lines[4]);
     measure(model, data, problem.seen, pool, lines[5]);
+    Rows one = problem.unseen;
+    std::erase_if(one, [&](std::int32_t r) {
+      return data.labels[static_cast<std::size_t>(r)] != data.labels[static_cast<std::size_t>(problem.unseen[0])];
+    });
+    measure(model, data, one, pool, lines[6]);
+    measure(model, data, all, pool, lines[7], noise(data, data.split.trainval, all.size() * 3 / 7, rng));
+    Rows few = problem.unseen;
+    rng.shuffle(few);
+    few.resize(1 + rng.below(5));
+    measure(model, data, few, pool, lines[8]);
     const auto unknown = drawn_classes(data, problem.unseen, 0.3, rng);
     std::vector<std::string> names;
     for (const auto c : unknown) names.push_back(data.class_names[static_cast<std::size_t>(c)]);
     model.remove_classes(names);
     data.split.test_unseen = without(data, data.split.test_unseen, unknown);
-    measure(model, data, problem.unseen, pool, lines[4]);
+    measure(model, data, all, pool, lines[9]);
   }
   json piles = json::array();
-  fmt::print("\n{} {}, {} seeds: change of ZSL and H by adapting\n", source.name, load.semantics, seeds);
+  fmt::print("\n{} {}, {}, {} seeds: change of ZSL and H by adapting, mean and worst, share in the strong form\n", name,
+             load.semantics, classes > 0 ? fmt::format("{} drawn classes", classes) : "validation classes", seeds);
   for (const Line& line : lines) {
     piles.push_back(record_of(line));
-    const auto change = [&](double Figures::*field) {
-      return mean_of(values_of(line.after, field)) - mean_of(values_of(line.before, field));
+    const auto changes = [&](double Figures::*field) {
+      auto after = values_of(line.after, field);
+      const auto before = values_of(line.before, field);
+      for (std::size_t i = 0; i < after.size(); ++i) after[i] -= before[i];
+      return after;
     };
-    fmt::print("  {:<54}{:+8.2f}{:+8.2f}\n", line.pile, change(&Figures::zsl), change(&Figures::h));
+    const auto zsl = changes(&Figures::zsl), h = changes(&Figures::h);
+    fmt::print("  {:<52}{:+7.2f}{:+7.2f}{:+8.2f}{:+7.2f}{:6.2f}\n", line.pile, mean_of(zsl), std::ranges::min(zsl),
+               mean_of(h), std::ranges::min(h), mean_of(values_of(line.after, &Figures::strong)));
   }
   std::fflush(stdout);
-  return {{"data", source.name}, {"semantics", load.semantics}, {"seeds", seeds}, {"piles", piles}};
+  return {{"data", name}, {"semantics", load.semantics}, {"classes", classes}, {"seeds", seeds}, {"piles", piles}};
 }
 
 }  // namespace
 
 json measure_field(const Settings& settings) {
   const DataSource source = cub(settings);
+  const int seeds = settings.quick ? 1 : 3;
   json sets = json::array();
   for (const char* semantics : {"att", "sent"}) {
     LoadOptions load = source.load;
     load.semantics = semantics;
-    sets.push_back(measure_piles(source, load, settings.quick ? 1 : 3));
+    for (const std::size_t classes : {0, 100, 48})
+      sets.push_back(measure_piles("CUB", source.folder, load, seeds, classes));
   }
+  if (const auto folder = settings.data / "AWA1-handmade"; std::filesystem::exists(folder))
+    sets.push_back(measure_piles("AWA1-handmade", folder, {}, settings.quick ? 1 : 2, 0));
   return {{"sets", sets}};
 }
 

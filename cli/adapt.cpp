@@ -30,12 +30,20 @@ Output told(const Adaptation& done, const Model& model, const std::string& file)
   Output output;
   output.json = {{"model", file},
                  {"samples", done.samples},
+                 {"left_out", done.left_out},
+                 {"form", done.form},
+                 {"because", done.because},
                  {"convincing", done.convincing},
                  {"rounds", done.rounds},
                  {"likelihood_gain", done.likelihood_gain},
                  {"moves", moves_json(done, model)}};
+  const std::string decision = fmt::format(
+      "{} form{}: {}\n", done.form == "strong" ? "strong" : "careful",
+      done.left_out > 0 ? fmt::format(", {} samples left out as too short in class space", done.left_out) : "",
+      done.because);
   if (done.moves.empty()) {
-    output.text = fmt::format("no class got convincing support from {} samples: nothing was changed\n", done.samples);
+    output.text =
+        fmt::format("{}no class got convincing support from {} samples: nothing was changed\n", decision, done.samples);
     return output;
   }
   std::size_t width = 5;
@@ -44,6 +52,7 @@ Output told(const Adaptation& done, const Model& model, const std::string& file)
   for (const auto& move : output.json["moves"])
     output.text += fmt::format("{:<{}}  {:>9.1f}  {:>7.2f}\n", move["class"].get<std::string>(), width,
                                move["support"].get<double>(), move["degrees"].get<double>());
+  output.text += decision;
   output.text += fmt::format("{}: {} classes moved by {} convincing samples of {}; mean log-likelihood {:+.4f}\n", file,
                              done.moves.size(), done.convincing, done.samples, done.likelihood_gain);
   if (const auto& field = model.record.field; field && (field->worst_fall > 1 || field->adapted_h < field->h)) {

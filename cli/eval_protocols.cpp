@@ -71,7 +71,9 @@ Output transductive_output(const TransductiveEvaluation& result, const Evaluatio
             {"convincing", adaptation.convincing},
             {"classes_moved", adaptation.moves.size()},
             {"rounds", adaptation.rounds},
-            {"likelihood_gain", adaptation.likelihood_gain}};
+            {"likelihood_gain", adaptation.likelihood_gain},
+            {"form", adaptation.form},
+            {"because", adaptation.because}};
   json.update(evaluation_json(result.after, gamma_from));
   json["intervals"] = intervals_json(intervals);
   json["before"] = evaluation_json(result.before, gamma_from);

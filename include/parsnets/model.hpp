@@ -67,6 +67,7 @@ struct Prototypes {
   Matrix<float> support;  ///< S x q, unit rows b_s
   Matrix<float> weights;  ///< S x o, rows α_s
   double width = 1;       ///< w
+  double ridge = 0;       ///< λ of the regression; 0: fitted before it was kept
 
   /// Σ_s k(b, b_s)·α_s of one centred class vector (q values of any length), added to `out` (o values).
   void add(std::span<const float> a, std::span<double> out) const;
@@ -81,6 +82,9 @@ struct FieldSettings {
   double sharpness = 40;     ///< τ: scale of the scores in the softmax that assigns unlabelled samples
   double certainty = 0.75;   ///< θ: samples that are assigned with less than this do not count
   double gamma_shift = 0;    ///< added to gamma when all unseen classes have adapted; for a part of them, that part
+  std::optional<double> strong = {};  ///< strength of the strong form of adapting; none: it did not pay in validation
+  double strong_gamma_shift = 0;      ///< added to gamma, times how far classes follow samples in the strong form
+  double least_length = 0;  ///< ‖v‖/√p below which an unlabelled sample is of nothing (Evidence::length)
   bool operator==(const FieldSettings&) const = default;  ///< every field
 };
 

@@ -133,7 +133,10 @@ struct Adaptation {
   std::size_t classes = 0;     ///< that moved
   double mean_degrees = 0;     ///< by which they moved
   double likelihood_gain = 0;  ///< mean over the samples of log Σ_c exp(τ·(score − γ·[seen])), after minus before
-  int rounds = 0;              ///< until no prototype moved
+  int rounds = 0;              ///< until no prototype moved; in the strong form of all its starts
+  std::size_t left_out = 0;    ///< samples that are too short in class space to be of any class
+  std::string form;            ///< "strong", "careful" or "nothing"; empty: by a version that had one form
+  std::string because;         ///< what the choice of the form rests on
   std::vector<ClassMove> moves;                        ///< by class
   bool operator==(const Adaptation&) const = default;  ///< every field
 };

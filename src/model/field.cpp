@@ -9,7 +9,8 @@
 #include "base/linalg.hpp"
 #include "base/row_blocks.hpp"
 #include "base/text.hpp"
-#include "model/field_em.hpp"
+#include "data/sample_set.hpp"
+#include "model/field_search.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/predictor.hpp"
@@ -37,6 +38,18 @@ Experience writable(const Experience& experience, const Model& model) {
 /// Predictions (n x o) as scores compare them, at unit length.
 Matrix<float> unit_predictions(const Model& model, Matrix<float> f) {
   centre_rows(model, f.view());
+  unit_rows(f.view());
+  return f;
+}
+
+/// The same without those that are too short to be of any class.
+Matrix<float> long_enough(const Model& model, Matrix<float> f) {
+  centre_rows(model, f.view());
+  const double least = model.field.least_length * std::sqrt(static_cast<double>(f.cols()));
+  std::vector<std::int32_t> stay;
+  for (std::size_t i = 0; i < f.rows(); ++i)
+    if (dot(f.row(i), f.row(i)) >= least * least) stay.push_back(static_cast<std::int32_t>(i));
+  if (stay.size() < f.rows()) f = gather_rows(f.view(), stay);
   unit_rows(f.view());
   return f;
 }
@@ -73,6 +86,50 @@ void shift_gamma(Model& model) {
   model.gamma = *classes.gamma_before + (unseen > 0 ? model.field.gamma_shift * moved / unseen : 0);
 }
 
+/// The strong form, of classes that are described.
+std::optional<Found> find_places(const Model& model, const Pile& pile, const Matrix<float>& now,
+                                 std::span<const std::int32_t> moving, std::string& because, ThreadPool& pool) {
+  const FieldSettings& settings = model.field;
+  if (!settings.strong) {
+    because = "the strong form did not pay on validation classes";
+    return std::nullopt;
+  }
+  const PlaceMap map = place_map(model, moving);
+  if (!map.can_be_searched() || pile.samples.rows() < moving.size()) {
+    because = map.can_be_searched() ? "there are fewer samples than classes that may move"
+                                    : "the strong form needs from 2 unseen to 1,000 classes";
+    return std::nullopt;
+  }
+  Staying staying;
+  std::vector<std::int32_t> others;
+  for (std::size_t c = 0; c < now.rows(); ++c)
+    if (!std::ranges::binary_search(moving, static_cast<std::int32_t>(c))) {
+      others.push_back(static_cast<std::int32_t>(c));
+      staying.seen.push_back(model.classes.seen[c]);
+    }
+  staying.vectors = gather_rows(now.view(), others);
+  Experience taught;
+  if (!model.classes.taught.samples.empty()) {
+    taught.sums = gather_rows(model.classes.taught.sums.view(), moving);
+    for (const auto c : moving) taught.samples.push_back(model.classes.taught.samples[static_cast<std::size_t>(c)]);
+  }
+  Found found = FieldSearch(pile.samples, map, taught, staying, settings.sharpness, pool).end(*settings.strong, pool);
+  const FieldEvidence& evidence = found.evidence;
+  if (evidence.spread < FieldEvidence::kLeastSpread)
+    because = fmt::format("the samples are of too few classes: their spread is {:.2f} of an even one, less than {}",
+                          evidence.spread, FieldEvidence::kLeastSpread);
+  else if (!evidence.is_enough())
+    because = fmt::format("too few samples are of unseen classes: {:.1f} a class, where seen classes have {:.1f}",
+                          evidence.upper, evidence.staying);
+  else
+    because = fmt::format(
+        "the samples are of enough unseen classes: their spread is {:.2f} of an even one, with {:.1f} "
+        "samples a class, where seen classes have {:.1f}",
+        evidence.spread, evidence.upper, evidence.staying);
+  if (!evidence.is_enough()) return std::nullopt;
+  return found;
+}
+
 /// Fills in what the moves say together.
 void add_up(Adaptation& told) {
   told.classes = told.moves.size();
@@ -85,10 +142,26 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
   std::vector<std::uint8_t> may_move(classes, 0);
   for (std::size_t c = 0; c < classes; ++c) may_move[c] = options.classes.empty() && !model.classes.seen[c];
   for (const auto& name : options.classes) may_move[index_of_class(model, name)] = 1;
-  Pile pile{unit_predictions(model, std::move(f)), {}, {}};
+  Adaptation result;
+  result.samples = f.rows();
+  result.form = "nothing";
+  Pile pile{long_enough(model, std::move(f)), {}, {}};
+  result.left_out = result.samples - pile.samples.rows();
+  if (pile.samples.rows() == 0) {
+    result.because = "no sample is long enough in class space to be of any class";
+    return result;
+  }
   pile.scale = scales(pile.samples);
   const Matrix<float> now = unit_vectors(model), before = vectors_before(model);
-  std::vector<std::int32_t> moving, staying;
+  Experience adapted = writable(model.classes.adapted, model);
+  const auto moved_to = [&](std::int32_t c, double samples, std::span<const double> sums, double support,
+                            std::span<const float> vector) {
+    const auto place = static_cast<std::size_t>(c);
+    adapted.samples[place] = static_cast<float>(samples);
+    std::ranges::transform(sums, adapted.sums.row(place).begin(), [](double v) { return static_cast<float>(v); });
+    result.moves.push_back({c, support, degrees_between(now.row(place), vector)});
+  };
+  std::vector<std::int32_t> moving, staying, described;
   std::vector<double> stay_penalty;
   Movable movable;
   for (std::size_t c = 0; c < classes; ++c) {
@@ -96,25 +169,46 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
     const bool moves = may_move[c] && has_place(before.row(c));
     (moves ? moving : staying).push_back(static_cast<std::int32_t>(c));
     (moves ? movable.penalty : stay_penalty).push_back(penalty);
+    if (moves && is_described(model.classes, c)) described.push_back(static_cast<std::int32_t>(c));
   }
-  pile.rest = rest_of(pile.samples, gather_rows(now.view(), staying), stay_penalty, model.field.sharpness, pool);
-  Experience adapted = writable(model.classes.adapted, model);
-  movable.vectors = gather_rows(before.view(), moving);
-  movable.sums = Matrix<double>(moving.size(), before.cols());
-  for (std::size_t k = 0; k < moving.size(); ++k) {
-    const auto c = static_cast<std::size_t>(moving[k]);
-    movable.samples.push_back(adapted.samples[c]);
-    std::ranges::copy(adapted.sums.row(c), movable.sums.row(k).begin());
-  }
-  const Moved moved = move_places(pile, movable, model.field, options.rounds, pool);
-  Adaptation result{pile.samples.rows(), moved.convincing, 0, 0, moved.likelihood_gain, moved.rounds, {}};
-  for (std::size_t k = 0; k < moving.size(); ++k) {
-    if (moved.support[k] < kLeastSupport) continue;
-    const auto c = static_cast<std::size_t>(moving[k]);
-    adapted.samples[c] = static_cast<float>(moved.samples[k]);
-    std::ranges::transform(moved.sums.row(k), adapted.sums.row(c).begin(),
-                           [](double v) { return static_cast<float>(v); });
-    result.moves.push_back({moving[k], moved.support[k], degrees_between(now.row(c), moved.vectors.row(k))});
+  std::optional<Found> found;
+  if (options.classes.empty())
+    found = find_places(model, pile, now, described, result.because, pool);
+  else
+    result.because = "the classes that may move were named";
+  if (found) {
+    result.form = "strong";
+    result.rounds = found->rounds;
+    result.likelihood_gain = found->likelihood_gain;
+    const double strength = model.field.strength;
+    std::vector<double> sums(before.cols());
+    double support = 0;
+    for (std::size_t k = 0; k < described.size(); ++k) {  // sums that lead to the place that was found
+      const double samples = std::clamp(found->support[k], 1.0, kMemory * strength);
+      const auto from = before.row(static_cast<std::size_t>(described[k]));
+      for (std::size_t j = 0; j < sums.size(); ++j)
+        sums[j] = (strength + samples) * found->vectors(k, j) - strength * from[j];
+      moved_to(described[k], samples, sums, found->support[k], found->vectors.row(k));
+      support += found->support[k];
+    }
+    result.convincing = static_cast<std::size_t>(support);
+  } else {
+    pile.rest = rest_of(pile.samples, gather_rows(now.view(), staying), stay_penalty, model.field.sharpness, pool);
+    movable.vectors = gather_rows(before.view(), moving);
+    movable.sums = Matrix<double>(moving.size(), before.cols());
+    for (std::size_t k = 0; k < moving.size(); ++k) {
+      const auto c = static_cast<std::size_t>(moving[k]);
+      movable.samples.push_back(adapted.samples[c]);
+      std::ranges::copy(adapted.sums.row(c), movable.sums.row(k).begin());
+    }
+    const Moved moved = move_places(pile, movable, model.field, options.rounds, pool);
+    result.convincing = moved.convincing;
+    result.rounds = moved.rounds;
+    result.likelihood_gain = moved.likelihood_gain;
+    for (std::size_t k = 0; k < moving.size(); ++k)
+      if (moved.support[k] >= kLeastSupport)
+        moved_to(moving[k], moved.samples[k], moved.sums.row(k), moved.support[k], moved.vectors.row(k));
+    if (!result.moves.empty()) result.form = "careful";
   }
   if (result.moves.empty()) return result;
   add_up(result);
@@ -125,6 +219,7 @@ Adaptation adapt_predicted(Model& model, Matrix<float> f, const AdaptOptions& op
   if (record.size() > kAdaptationsTold) record.erase(record.begin());
   model.classes.adapted = std::move(adapted);
   shift_gamma(model);
+  if (found) model.gamma = *model.classes.gamma_before + model.field.strong_gamma_shift * found->share;
   return result;
 }
 
@@ -176,6 +271,11 @@ Adaptation adapt_in_batches(Model& model, std::size_t samples,
     const Adaptation one = adapt_predicted(changed, predict(first, count), options, pool);
     sum.samples += one.samples;
     sum.convincing += one.convincing;
+    sum.left_out += one.left_out;
+    if (sum.form.empty() || one.form != "nothing") {
+      sum.form = one.form;
+      sum.because = one.because;
+    }
     sum.rounds = std::max(sum.rounds, one.rounds);
     sum.likelihood_gain += one.likelihood_gain * static_cast<double>(count) / static_cast<double>(samples);
     for (const ClassMove& move : one.moves) support[static_cast<std::size_t>(move.class_index)] += move.support;

@@ -10,7 +10,6 @@ namespace parsnets {
 
 namespace {
 
-constexpr double kMemory = 10;           ///< remembered samples per class, in units of β
 constexpr double kStill = 1e-6;          ///< places that move less than this have arrived
 constexpr double kNothing = 25;          ///< exp(−25) is nothing beside 1
 constexpr std::size_t kBlockRows = 512;  ///< samples whose scores are in memory at once

@@ -47,6 +47,7 @@ std::vector<double> rest_of(const Matrix<float>& samples, const Matrix<float>& v
 Moved move_places(const Pile& pile, const Movable& classes, const FieldSettings& settings, int rounds,
                   ThreadPool& pool);
 
+inline constexpr double kMemory = 10;       ///< remembered samples per class, in units of β
 inline constexpr double kLeastSupport = 3;  ///< convincing samples without which a class does not move
 
 // Learning in the field from samples whose predictions are known; `f` is what predict() gave for them, n x o.

@@ -66,7 +66,7 @@ Model shared_copy(const Model& model) {
                classes, attribute_names, feature_names, gamma, temperature, rejection, sets, options, record] = model;
   const auto& [weights, error] = encoder;
   const auto& [kind, count, open, anchors] = gates;
-  const auto& [support, prototype_weights, width] = prototypes;
+  const auto& [support, prototype_weights, width, ridge] = prototypes;
   const auto& [names, seen, semantics, samples, means, taught, adapted, described, gamma_before] = classes;
   return {dimensions,
           feature_preprocess,
@@ -83,7 +83,7 @@ Model shared_copy(const Model& model) {
           semantic_preprocess,
           centre,
           similarity,
-          {support.share(), prototype_weights.share(), width},
+          {support.share(), prototype_weights.share(), width, ridge},
           prior_samples,
           attribute_head.share(),
           field,

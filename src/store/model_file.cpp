@@ -89,6 +89,7 @@ void visit_fields(auto& io, auto& model) {
   io.count("whitening_axes", axes, 0, m);
   io.count("prototype_support", support, 0, kMost);
   io.number("prototype_width", model.prototypes.width, 0, 1e6);
+  io.number("prototype_ridge", model.prototypes.ridge, 0, 1e12, Need::if_any);
   io.choice("direction", model.direction, {{"forward", Direction::forward}, {"reverse", Direction::reverse}});
   io.choice("similarity", model.similarity, similarity_names());
   io.choice("targets", model.targets, {{"semantics", Targets::semantics}, {"classes", Targets::classes}});
@@ -101,6 +102,9 @@ void visit_fields(auto& io, auto& model) {
     io.number("adapt_sharpness", model.field.sharpness, 1e-6, 1e6);
     io.number("adapt_certainty", model.field.certainty, 0.5, 0.999999);
     io.number("adapt_gamma_shift", model.field.gamma_shift, -1e6, 1e6);
+    io.number("adapt_strong", model.field.strong, 1e-6, 1e9, Need::if_any);
+    io.number("adapt_strong_gamma_shift", model.field.strong_gamma_shift, -1e6, 1e6, Need::if_any);
+    io.number("adapt_least_length", model.field.least_length, 0, 1e6, Need::if_any);
     io.number("gamma_before", classes.gamma_before, -1e40, 1e40, Need::if_any);
   }
   io.number("gamma", model.gamma, -1e40, 1e40);  // in units of scores, which are floats
@@ -175,6 +179,9 @@ class ModelWriter {
   void number(const char* key, const std::optional<double>& value, double, double, Need) {
     if (value) json_[key] = *value;
   }
+  void number(const char* key, const double& value, double, double, Need) {
+    if (value != 0) json_[key] = value;
+  }
   template <class Enum>
   void choice(const char* key, Enum value, const Names<Enum>& names) {
     json_[key] = name_of(names, value);
@@ -238,6 +245,9 @@ class ModelReader : public ProfileReader {
   }
   void number(const char* key, std::optional<double>& out, double low, double high, Need) const {
     if (facts_.contains(key)) number(key, out.emplace(), low, high);
+  }
+  void number(const char* key, double& out, double low, double high, Need) const {
+    if (facts_.contains(key)) number(key, out, low, high);
   }
   template <class Enum>
   void choice(const char* key, Enum& out, const Names<Enum>& names) const {

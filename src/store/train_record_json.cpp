@@ -106,6 +106,7 @@ void fields(auto& io, Is<RejectionRecord> auto& rejection) {
 void fields(auto& io, Is<Adaptation> auto& adaptation) {
   io.required("samples", adaptation.samples, "convincing", adaptation.convincing, "classes", adaptation.classes,
               "mean_degrees", adaptation.mean_degrees, "likelihood_gain", adaptation.likelihood_gain);
+  io.optional("left_out", adaptation.left_out, "form", adaptation.form, "because", adaptation.because);
 }
 
 void fields(auto& io, Is<TrainRecord> auto& record) {

@@ -1,7 +1,10 @@
 #include "train/choose_field.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <numeric>
 
 #include "base/linalg.hpp"
@@ -18,11 +21,15 @@ namespace {
 using Indices = std::vector<std::int32_t>;
 
 constexpr double kStrengths[] = {3, 6, 12, 25, 50, 100}, kCertainty[] = {0.6, 0.75, 0.85},
-                 kPriors[] = {1, 2, 4, 8, 16, 32};
-constexpr int kFieldRounds = 4;       ///< settings are told apart before EM has converged
-constexpr double kMostFall = 0.5;     ///< points, on piles that do not suit
-constexpr double kFieldNoise = 0.15;  ///< points by which another θ than the usual must win
-constexpr double kSizeRatio = 50;     ///< of the largest class to the smallest, on an unbalanced pile
+                 kPriors[] = {1, 2, 4, 8, 16, 32}, kStrong[] = {20, 40, 80};
+constexpr double kStrongGain = 1;                    ///< points by which the strong form, which risks more, must win
+constexpr double kLeastFollows = 0.1;                ///< a shift of gamma is not divided by less
+constexpr double kStrangers = 0.3;                   ///< of the held-out classes are not among the classes, on a pile
+constexpr double kShortest = 0.005, kShorter = 0.9;  ///< share of shorter samples, and the length allowed below theirs
+constexpr int kFieldRounds = 4;                      ///< settings are told apart before EM has converged
+constexpr double kMostFall = 0.5;                    ///< points, on piles that do not suit
+constexpr double kFieldNoise = 0.15;                 ///< points by which another θ than the usual must win
+constexpr double kSizeRatio = 50;                    ///< of the largest class to the smallest, on an unbalanced pile
 constexpr std::size_t kMostUnseen = 3000, kMostSeen = 1000, kDraws = 2, kShots[] = {1, 5};
 
 struct Figures {
@@ -263,6 +270,121 @@ std::vector<double> with_examples(const Trial& trial, std::size_t shots, std::ui
   return zsl;
 }
 
+/// What the strong form makes of a pile, for one strength.
+struct Outcome {
+  Verdicts verdicts;
+  double share = 0;
+  bool is_used = false;
+};
+
+std::vector<Outcome> strong_outcomes(const Trial& trial, const Matrix<float>& pile, double sharpness,
+                                     ThreadPool& pool) {
+  const FieldFold& fold = trial.fold;
+  const Experience none;
+  const FieldSearch search(pile, fold.map, none,
+                           {fold.fit.share(), std::vector<std::uint8_t>(fold.fit.rows(), std::uint8_t{1})}, sharpness,
+                           pool);
+  std::vector<Outcome> outcomes;
+  for (const double strength : kStrong) {
+    const Found found = search.end(strength, pool);
+    outcomes.push_back({verdicts(trial, found.vectors, pool), found.share, found.evidence.is_enough()});
+  }
+  return outcomes;
+}
+
+/// The fold without some held-out classes and their samples.
+FieldFold without_strangers(const FieldFold& fold, std::uint64_t seed) {
+  const std::size_t k = fold.held.rows(),
+                    strangers = static_cast<std::size_t>(std::lround(kStrangers * static_cast<double>(k)));
+  const auto order = Rng(seed, 6003).permutation(k);
+  Indices kept, rows;
+  for (std::size_t c = strangers; c < k; ++c) kept.push_back(static_cast<std::int32_t>(order[c]));
+  std::ranges::sort(kept);
+  std::vector<std::size_t> place(k + fold.fit.rows(), k + fold.fit.rows());
+  for (std::size_t c = 0; c < kept.size(); ++c) place[static_cast<std::size_t>(kept[c])] = c;
+  for (std::size_t c = 0; c < fold.fit.rows(); ++c) place[k + c] = kept.size() + c;
+  FieldFold part{{}, {}, 0, gather_rows(fold.held.view(), kept), fold.fit.share(), fold.gamma, {}, fold.least_length};
+  for (std::size_t i = 0; i < fold.labels.size(); ++i) {
+    const std::size_t label = place[fold.labels[i]];
+    if (label == place.size()) continue;
+    rows.push_back(static_cast<std::int32_t>(i));
+    part.labels.push_back(label);
+    part.unseen += i < fold.unseen ? 1 : 0;
+  }
+  part.samples = gather_rows(fold.samples.view(), rows);
+  part.map = {fold.map.seen.share(), gather_rows(fold.map.moving.view(), kept), fold.map.means.share(), fold.map.width,
+              fold.map.ridge};
+  return part;
+}
+
+/// Sets the strong form where it pays more than the careful one, whose figures these are.
+void choose_strong(std::vector<Trial>& trials, std::uint64_t seed, const Figures& careful, FieldChoice& choice,
+                   ThreadPool& pool) {
+  constexpr std::size_t kCount = std::size(kStrong);
+  const double share = 1 / static_cast<double>(trials.size());
+  struct Tried {
+    Figures all;
+    double gamma = 0, follows = 0, fall = 0;
+  };
+  std::array<Tried, kCount> tried;
+  struct Odd {
+    Figures before;
+    double gamma = 0;
+    const Trial* trial = nullptr;
+    std::vector<Outcome> outcomes;
+  };
+  std::vector<std::unique_ptr<FieldFold>> parts;
+  std::vector<std::unique_ptr<Trial>> part_trials;
+  std::vector<std::array<Odd, 2>> odd;
+  const double sharpness = choice.settings.sharpness;
+  for (Trial& trial : trials) {
+    const auto all = strong_outcomes(trial, trial.fold.samples, sharpness, pool);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const double gamma = best_gamma(trial, all[i].verdicts);
+      const Figures found = at_gamma(trial, all[i].verdicts, gamma);
+      tried[i].all.zsl += share * found.zsl;
+      tried[i].all.h += share * found.h;
+      tried[i].gamma += share * (gamma - trial.best_gamma);
+      tried[i].follows += share * all[i].share;
+      if (!all[i].is_used) tried[i].fall = 100;
+    }
+    parts.push_back(std::make_unique<FieldFold>(without_strangers(trial.fold, seed)));
+    part_trials.push_back(std::make_unique<Trial>(make_trial(*parts.back(), seed, pool)));
+    const Trial& part = *part_trials.back();
+    odd.push_back(
+        {Odd{trial.before, trial.fold.gamma, &trial,
+             strong_outcomes(trial, gather_rows(trial.fold.samples.view(), trial.unsuitable[1]), sharpness, pool)},
+         Odd{part.before, trial.fold.gamma, &part, strong_outcomes(part, trial.fold.samples, sharpness, pool)}});
+  }
+  for (Tried& one : tried) {
+    const auto i = static_cast<std::size_t>(&one - tried.data());
+    one.gamma /= std::max(one.follows, kLeastFollows);
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      Figures lost;
+      for (const auto& kinds : odd) {
+        const Odd& pile = kinds[kind];
+        const Outcome& outcome = pile.outcomes[i];
+        if (!outcome.is_used) continue;
+        const Figures found = at_gamma(*pile.trial, outcome.verdicts, pile.gamma + one.gamma * outcome.share);
+        lost.zsl += share * (pile.before.zsl - found.zsl);
+        lost.h += share * (pile.before.h - found.h);
+      }
+      one.fall = std::max({one.fall, lost.zsl, lost.h});
+    }
+  }
+  const Tried* best = nullptr;
+  for (const Tried& one : tried)
+    if (one.fall <= kMostFall &&
+        one.all.merit() > (best == nullptr ? careful.merit() + kStrongGain : best->all.merit()))
+      best = &one;
+  if (best == nullptr) return;
+  choice.settings.strong = kStrong[best - tried.data()];
+  choice.settings.strong_gamma_shift = best->gamma;
+  choice.record.adapted_zsl = best->all.zsl;
+  choice.record.adapted_h = best->all.h;
+  choice.record.worst_fall = std::max(choice.record.worst_fall, best->fall);
+}
+
 void choose_prior(const std::vector<Trial>& trials, std::uint64_t seed, FieldChoice& choice, ThreadPool& pool) {
   constexpr std::size_t kCount = std::size(kPriors);
   std::vector<double> one(kCount, 0.0), five(kCount, 0.0);
@@ -317,6 +439,9 @@ FieldFold field_fold(const FoldOutputs& outputs, const Dataset& data, const Fold
                 seen = some_of(fold.seen.size(), kMostSeen, seed, 6201);
   Matrix<float> samples = stacked(gather_rows(outputs.unseen.view(), unseen), gather_rows(outputs.seen.view(), seen));
   centre_rows(outputs.model, samples.view());
+  std::vector<double> lengths;
+  for (std::size_t i = 0; i < samples.rows(); ++i) lengths.push_back(dot(samples.row(i), samples.row(i)));
+  std::ranges::sort(lengths);
   const auto vectors_of = [&](const Indices& classes) {
     return at_unit_length(gather_rows(outputs.prepared.vectors.view(), classes));
   };
@@ -325,6 +450,10 @@ FieldFold field_fold(const FoldOutputs& outputs, const Dataset& data, const Fold
   const auto label_of = [&](std::int32_t row) { return data.labels[static_cast<std::size_t>(row)]; };
   for (const auto i : unseen)
     made.labels.push_back(place_in(fold.held_classes, label_of(fold.unseen[static_cast<std::size_t>(i)])));
+  if (!lengths.empty())
+    made.least_length = std::sqrt(lengths[static_cast<std::size_t>(kShortest * static_cast<double>(lengths.size()))] /
+                                  static_cast<double>(made.samples.cols()));
+  made.map = place_map(outputs.model, fold.held_classes);
   for (const auto i : seen)
     made.labels.push_back(made.held.rows() +
                           place_in(fold.fit_classes, label_of(fold.seen[static_cast<std::size_t>(i)])));
@@ -372,6 +501,13 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   choice.record.adapted_zsl = best.zsl;
   choice.record.adapted_h = best.h;
   choice.record.worst_fall = fall;
+  settings.least_length = std::numeric_limits<double>::max();
+  bool searchable = true;
+  for (const Trial& trial : trials) {
+    settings.least_length = std::min(settings.least_length, kShorter * trial.fold.least_length);
+    searchable = searchable && trial.fold.map.can_be_searched() && trial.fold.held.rows() > 3;
+  }
+  if (searchable) choose_strong(trials, seed, best, choice, pool);
   choose_prior(trials, seed, choice, pool);
   return choice;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "model/field_search.hpp"
 #include "parsnets/model.hpp"
 #include "train/validation.hpp"
 
@@ -25,6 +26,8 @@ struct FieldFold {
   std::size_t unseen = 0;           ///< how many samples are of held-out classes
   Matrix<float> held, fit;          ///< k x o and s x o: vectors of the held-out classes and of those fitted on
   double gamma = 0;
+  PlaceMap map = {};        ///< from semantics to places, of the held-out classes
+  double least_length = 0;  ///< ‖v‖/√p that all but a few samples have
 };
 
 /// Of large folds a part of the samples, drawn with the seed.
@@ -36,10 +39,13 @@ struct FieldChoice {
   FieldRecord record;
 };
 
-/// The strength with the highest mean of ZSL accuracy and harmonic mean after adapting to all samples of a fold, or the
-/// next larger one with which neither falls by more than 0.5 points on three piles that do not suit (seen classes
-/// alone, half of the held-out classes missing, class sizes of up to 50 to 1, drawn with the seed); the prior of
-/// examples with the highest ZSL accuracy for one and five examples. None where every fold holds out a single class.
+/// Careful form: the strength with the highest mean of ZSL accuracy and harmonic mean after adapting to all samples of
+/// a fold, or the next larger one with which neither falls by more than 0.5 points on three piles that do not suit
+/// (seen classes alone, half of the held-out classes missing, class sizes of up to 50 to 1, drawn with the seed).
+/// Strong form: likewise of the strengths with which neither falls by more than 0.5 points on two piles (half of the
+/// held-out classes missing, 30 % of them not among the classes), or none unless its mean is higher by a point. The
+/// prior of examples with the highest ZSL accuracy for one and five examples. None where every fold holds out a single
+/// class.
 std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::uint64_t seed, ThreadPool& pool);
 
 }  // namespace parsnets

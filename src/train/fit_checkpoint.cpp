@@ -85,9 +85,13 @@ void save_fold(const std::filesystem::path& file, const std::string& fingerprint
   json["labels"] = field.labels;
   json["unseen"] = field.unseen;
   json["field_gamma"] = field.gamma;
-  write_checkpoint(file, fingerprint, json.dump(),
-                   {checkpoint_part("samples", field.samples.view()), checkpoint_part("held", field.held.view()),
-                    checkpoint_part("fit", field.fit.view())});
+  json["least_length"] = field.least_length;
+  json["map"] = {field.map.width, field.map.ridge};
+  write_checkpoint(
+      file, fingerprint, json.dump(),
+      {checkpoint_part("samples", field.samples.view()), checkpoint_part("held", field.held.view()),
+       checkpoint_part("fit", field.fit.view()), checkpoint_part("map_seen", field.map.seen.view()),
+       checkpoint_part("map_moving", field.map.moving.view()), checkpoint_part("map_means", field.map.means.view())});
 }
 
 FoldState load_fold(const std::filesystem::path& file, const std::string& fingerprint) {
@@ -98,6 +102,9 @@ FoldState load_fold(const std::filesystem::path& file, const std::string& finger
     state.field->samples = read.matrix("samples");
     state.field->held = read.matrix("held");
     state.field->fit = read.matrix("fit");
+    state.field->map = {read.matrix("map_seen"), read.matrix("map_moving"), read.matrix("map_means"),
+                        json.at("map").at(0).get<double>(), json.at("map").at(1).get<double>()};
+    state.field->least_length = json.at("least_length").get<double>();
     state.field->labels = json.at("labels").get<std::vector<std::size_t>>();
     state.field->unseen = json.at("unseen").get<std::size_t>();
     state.field->gamma = json.at("field_gamma").get<double>();

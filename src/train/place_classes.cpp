@@ -76,7 +76,7 @@ void place_classes(Model& model, const ClassMeans& classes, const ParsNetsOption
   if (width > 0)
     for (double& k : kernel.values()) k = std::exp((k - 1) / (width * width));
   Cholesky(std::move(kernel), options.prototype_lambda).solve(caller, weights.view());
-  model.prototypes = {to_float(unit.view()), to_float(weights.view()), width};
+  model.prototypes = {to_float(unit.view()), to_float(weights.view()), width, options.prototype_lambda};
   model.prior_samples = options.prior_samples;
   model.classes.samples.assign(model.classes.names.size(), 0.0f);
   model.classes.means = Matrix<float>(model.classes.names.size(), own.cols(), 0.0f);

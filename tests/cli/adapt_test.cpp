@@ -39,6 +39,8 @@ TEST_F(CliAdapt, AdaptsInPlaceAndUndoes) {
   ASSERT_FALSE(told["moves"].empty());
   EXPECT_GT(told["likelihood_gain"], 0);
   EXPECT_GT(told["moves"][0]["degrees"], 0);
+  EXPECT_TRUE(told["form"] == "strong" || told["form"] == "careful");
+  EXPECT_FALSE(told["because"].get<std::string>().empty());
   const auto info = run_json({"info", model});
   EXPECT_EQ(info["record"]["adaptations"].size(), 1u);
   EXPECT_EQ(info["record"]["adaptations"][0]["classes"], told["moves"].size());

@@ -40,6 +40,7 @@ struct Field : testing::Test {
   const std::vector<std::int32_t> unseen = data.unseen_classes();
 
   Field() : model(train(data, test::small_options(), pool)) {
+    model.field.strong.reset();  // tests of the strong form set it
     std::vector<std::int32_t> rows = data.split.test_unseen;
     rows.insert(rows.end(), data.split.test_seen.begin(), data.split.test_seen.end());
     pile = gather_rows(data.features.view(), rows);
@@ -204,6 +205,44 @@ TEST_F(Field, TheSamePileAgainAndAgainConverges) {
   EXPECT_EQ(model.record.adaptations.size(), 100u);
 }
 
+TEST_F(Field, TheStrongFormIsUsedWhereTheSamplesSayEnough) {
+  model.field.strong = 20;
+  model.field.strong_gamma_shift = -0.25;
+  const double gamma = model.gamma;
+  const auto before = vectors_of(model);
+  Model careful = copy(), few = copy(), again = copy();
+  careful.field.strong.reset();
+  const Adaptation told = adapt(model, pile.view(), {}, pool);
+  ASSERT_EQ(told.form, "strong") << told.because;
+  EXPECT_EQ(told.moves.size(), unseen.size());
+  EXPECT_LE(told.rounds, 100);
+  EXPECT_LT(model.gamma, gamma);
+  EXPECT_GT(model.gamma, gamma - 0.25);
+  EXPECT_EQ(adapt(careful, pile.view(), {}, pool).form, "careful");
+  EXPECT_GT(evaluated(model).zsl.top1_per_class, evaluated(again).zsl.top1_per_class + 2);
+  // The places are those that the search ended at, also in the file and for other threads and calls.
+  ThreadPool three(3);
+  for (int call = 0; call < 2; ++call) adapt(again, pile.view(), {}, three);
+  expect_near(places_of(model), places_of(again), 1e-6);
+  EXPECT_EQ(copy().record.adaptations.back().because, told.because);
+  undo_adaptation(model);
+  EXPECT_EQ(vectors_of(model), before);
+  EXPECT_EQ(model.gamma, gamma);
+  const Adaptation of_one = adapt(few, samples_of(unseen[0], 0, 30).view(), {}, pool);
+  EXPECT_NE(of_one.form, "strong");
+  EXPECT_FALSE(of_one.because.empty());
+  EXPECT_NE(adapt(few, pile.view(), {.classes = {name_of(unseen[0])}}, pool).form, "strong");
+}
+
+TEST_F(Field, SamplesThatAreTooShortAreLeftOut) {
+  model.field.least_length = 1e5;
+  const auto before = vectors_of(model);
+  const Adaptation told = adapt(model, pile.view(), {}, pool);
+  EXPECT_EQ(told.form, "nothing");
+  EXPECT_EQ(told.left_out, pile.rows());
+  EXPECT_EQ(vectors_of(model), before);
+}
+
 TEST_F(Field, UndoRestoresClassVectorsToTheBit) {
   teach(model, name_of(unseen[0]), samples_of(unseen[0], 0, 4).view(), pool);
   const auto before = vectors_of(model);
@@ -355,7 +394,7 @@ TEST_F(Field, ExplanationsStillAddUp) {
 
 TEST_F(Field, AModelFileKeepsWhatWasLearned) {
   const auto label = unseen[0];
-  model.field = {7, 30, 35, 0.8};
+  model.field = {7, 30, 35, 0.8, -0.125, 40, -0.5, 0.01};
   add_class_by_examples(model, "by examples", samples_of(label, 0, 5).view(), pool);
   adapt(model, pile.view(), {}, pool);
   Model read = copy();

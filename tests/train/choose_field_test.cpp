@@ -66,6 +66,50 @@ TEST(ChooseField, TheNumberOfThreadsDoesNotMatter) {
   EXPECT_EQ(one->record, three->record);
 }
 
+/// Held-out classes that lie where the map from semantics says; their vectors are `misplaced` away from there.
+FieldFold mapped_fold(double misplaced) {
+  constexpr std::size_t kHeld = 10, kFit = 30, kOutputs = 20, kSemantics = 10, kHeldEach = 30, kFitEach = 8;
+  Rng rng(11);
+  FieldFold fold;
+  Matrix<float> direction(kSemantics, kOutputs), semantics(kHeld + kFit, kSemantics), centres(kHeld + kFit, kOutputs);
+  for (float& v : direction.values()) v = static_cast<float>(rng.normal());
+  fold.samples = Matrix<float>(kHeld * kHeldEach + kFit * kFitEach, kOutputs);
+  fold.held = Matrix<float>(kHeld, kOutputs);
+  for (std::size_t c = 0; c < centres.rows(); ++c) {
+    std::ranges::copy(unit_near(std::vector<float>(kSemantics, 0.0f), 1, rng), semantics.row(c).begin());
+    std::vector<float> centre(kOutputs, 0.0f);
+    for (std::size_t i = 0; i < kSemantics; ++i)
+      for (std::size_t j = 0; j < kOutputs; ++j) centre[j] += semantics(c, i) * direction(i, j);
+    const auto own = unit_near(centre, 1, rng);
+    if (c < kHeld) std::ranges::copy(unit_near(own, misplaced, rng), fold.held.row(c).begin());
+    std::ranges::copy(own, centres.row(c).begin());
+    for (std::size_t s = 0; s < (c < kHeld ? kHeldEach : kFitEach); ++s) {
+      std::ranges::copy(unit_near(own, 0.7, rng), fold.samples.row(fold.labels.size()).begin());
+      fold.labels.push_back(c);
+    }
+  }
+  const auto part = [](const Matrix<float>& from, std::size_t first, std::size_t count) {
+    return Matrix<float>::copy_of({from.row(first).data(), count, from.cols()});
+  };
+  fold.unseen = kHeld * kHeldEach;
+  fold.fit = part(centres, kHeld, kFit);
+  fold.map = {part(semantics, kHeld, kFit), part(semantics, 0, kHeld), part(centres, kHeld, kFit), 1.2, 0.3};
+  fold.least_length = 0.5;
+  return fold;
+}
+
+TEST(ChooseField, UsesTheStrongFormWhereItPays) {
+  const auto poor = chosen(mapped_fold(3.0)), unmapped = chosen(drawn_fold(1.2));
+  ASSERT_TRUE(poor && unmapped);
+  EXPECT_TRUE(poor->settings.strong);
+  EXPECT_GT(poor->record.adapted_zsl, poor->record.zsl + 1);
+  EXPECT_LE(poor->record.worst_fall, 0.5);
+  EXPECT_DOUBLE_EQ(poor->settings.least_length, 0.45);
+  EXPECT_FALSE(unmapped->settings.strong);
+  // Where classes lie already, there is nothing to be found.
+  EXPECT_FALSE(chosen(mapped_fold(0.0))->settings.strong);
+}
+
 TEST(ChooseField, ASingleClassSaysNothing) {
   FieldFold fold = drawn_fold(1);
   fold.held = Matrix<float>::copy_of({fold.held.row(0).data(), 1, fold.held.cols()});

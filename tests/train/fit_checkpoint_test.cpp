@@ -46,7 +46,14 @@ TEST_F(FitCheckpoint, RefinementGoesOnToTheSameModel) {
 TEST_F(FitCheckpoint, FoldsComeBackAsTheyWere) {
   const FoldState state{
       {61.5, 42.25, 0.125, 0.0625},
-      FieldFold{Matrix<float>(3, 2, 0.5f), {0, 1, 2}, 1, Matrix<float>(1, 2, 0.25f), Matrix<float>(2, 2, -1.0f), 0.5}};
+      FieldFold{Matrix<float>(3, 2, 0.5f),
+                {0, 1, 2},
+                1,
+                Matrix<float>(1, 2, 0.25f),
+                Matrix<float>(2, 2, -1.0f),
+                0.5,
+                {Matrix<float>(2, 3, 1.0f), Matrix<float>(1, 3, 2.0f), Matrix<float>(2, 2, -0.5f), 1.25, 0.125},
+                0.75}};
   save_fold(dir / "f", "this fit", state);
   const FoldState read = load_fold(dir / "f", "this fit");
   EXPECT_EQ(read.result.zsl, 61.5);
@@ -55,6 +62,9 @@ TEST_F(FitCheckpoint, FoldsComeBackAsTheyWere) {
   EXPECT_EQ(read.field->labels, state.field->labels);
   EXPECT_EQ(read.field->fit(1, 1), -1.0f);
   EXPECT_EQ(read.field->gamma, 0.5);
+  EXPECT_EQ(read.field->map.means(1, 0), -0.5f);
+  EXPECT_EQ(read.field->map.ridge, 0.125);
+  EXPECT_EQ(read.field->least_length, 0.75);
 }
 
 TEST_F(FitCheckpoint, FingerprintsTellApartWhatAFitDependsOn) {
