@@ -21,7 +21,7 @@ constexpr Start kStarts[] = {{0, 1.2, 0.3},  {0.35, 1.2, 0.3}, {-0.35, 1.2, 0.3}
 constexpr int kOwnRounds = 4, kModelRounds = 4, kEndRounds = 2;
 constexpr double kSearchStrength = 20, kSeenPenalty = 0.05;  ///< β of the search; γ₀
 constexpr double kLeastEvidence = 1e-6, kLeastAxis = 1e-6, kFlatFloor = 1e-3;
-constexpr std::size_t kBlockRows = 512;  ///< samples whose responsibilities are in memory at once
+constexpr std::size_t kSearchRows = 512;  ///< samples whose responsibilities are in memory at once
 
 void unit_rows(Matrix<double>& rows) {
   for (std::size_t r = 0; r < rows.rows(); ++r) {
@@ -171,10 +171,10 @@ FieldSearch::Round FieldSearch::expect(const Matrix<float>& given, ThreadPool& p
   parsnets::unit_rows(vectors.view());
   const std::size_t n = samples_.rows(), k = vectors.rows(), o = vectors.cols();
   Round found{std::vector<double>(k, 0.0), std::vector<double>(k, 0.0), Matrix<double>(k, o, 0.0), 0, 0};
-  Matrix<float> share(std::min(kBlockRows, n), k), sums(k, o, 0.0f);
+  Matrix<float> share(std::min(kSearchRows, n), k), sums(k, o, 0.0f);
   std::vector<double> likelihood(share.rows());
-  for (std::size_t first = 0; first < n; first += kBlockRows) {
-    const std::size_t rows = std::min(kBlockRows, n - first);
+  for (std::size_t first = 0; first < n; first += kSearchRows) {
+    const std::size_t rows = std::min(kSearchRows, n - first);
     const MatrixView<const float> block(samples_.row(first).data(), rows, o);
     const MatrixView<float> r(share.data(), rows, k);
     multiply(pool, Trans::no, block, Trans::yes, vectors.view(), r);

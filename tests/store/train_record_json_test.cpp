@@ -49,7 +49,7 @@ TrainRecord full_record() {
   record.refinement = {{2, {}, 1.5, 0.5, 0, 0.25}};
   record.warnings = {"all classes have the same attributes"};
   record.field = {60, 50, 70, 55, 0.25, 65, 75};
-  record.adaptations = {{100, 80, 5, 12.5, 0.5, 0, {}}};
+  record.adaptations = {{100, 80, 5, 12.5, 0.5, 0, 3, "strong", "the samples spread over all classes", {}}};
   return record;
 }
 

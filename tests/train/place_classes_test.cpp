@@ -54,10 +54,11 @@ TEST(PlaceClasses, MeansAreThoseOfTheSamples) {
 TEST(PlaceClasses, SolveTheRegularisedSystem) {
   for (const double width : {0.0, 1.4}) {
     const Problem p(width, 0.3);
-    const auto& [support, weights, w] = p.model.prototypes;
+    const auto& [support, weights, w, ridge] = p.model.prototypes;
+    EXPECT_DOUBLE_EQ(ridge, 0.3);
     for (std::size_t s = 0; s < 5; ++s)
       for (std::size_t j = 0; j < 3; ++j) {  // (K + λI)α = M, row by row
-        double sum = 0.3 * weights(s, j);
+        double sum = ridge * weights(s, j);
         for (std::size_t t = 0; t < 5; ++t) {
           double product = 0;
           for (std::size_t i = 0; i < support.cols(); ++i)
