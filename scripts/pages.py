@@ -196,6 +196,53 @@ def taught(results):
                  rows)
 
 
+def photo_set(results):
+    rows = []
+    for name in ("mobilenet", "resnet50"):
+        times = [f"{results.figure(f'photos.{name}.{stage}-seconds'):.{decimals}f} s"
+                 for stage, decimals in (("extract", 0), ("train", 1), ("calibrate", 1))]
+        rows.append([f"`{name}`", f"{results.figure(f'photos.{name}.features'):.0f}",
+                     *results.row(f"photos.{name}", "zsl", "u", "s", "h", "auroc"), *times])
+    return table(["backbone", "features", "ZSL", "U", "S", "H", "rejection AUROC", "extraction", "training",
+                  "calibration"], rows)
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def extraction(results):
+    names = {"mobilenet": "MobileNet", "resnet50": "ResNet-50", "both": "average and maximum"}
+    rows = []
+    for data, _, *accuracies in map(cells, results.output("choices.extraction", None)[2:]):
+        rows.append([names.get(word, word) for word in data.removeprefix("out/").split("-")] + accuracies)
+    return table(["backbone", "part", "pooling", "ZSL", "H"], rows)
+
+
+def attributes(results):
+    rows = [[name, *cells(line)[1:]] for name in ("photos", "CUB")
+            for line in results.output(f"choices.attributes.{name.lower()}", None)[2:]]
+    return table(["data", "attributes", "ZSL", "H"], rows)
+
+
+def resamplings(results):
+    names = {"out/mobilenet-whole-average": "photos", "CUB,att": "CUB, attributes", "CUB,sent": "CUB, sentences",
+             "AWA1-handmade": "AWA1"}
+    rows = [[names[data], *figures] for data, *figures in map(cells, results.output("choices.gamma", None))]
+    return table(["data", "seen / unseen", "H, mean of the folds", "H, scaled", "change", "H, best gamma"], rows)
+
+
+def microcontroller(results):
+    rows = []
+    for line in results.output("microcontroller.printed", None):
+        name, switches, text, work, instructions, stack, equal = re.match(
+            r"([^,]+), (\w+), \S+: \.text (\d+), crc \w+ work (\d+) instructions (\d+) stack (\d+), CRC equal: (\w+)",
+            line).groups()
+        rows.append([name, {"all": "none", "minimal": "all"}[switches],
+                     *(f"{int(value):,}" for value in (text, work, stack, instructions)), equal])
+    return table(["processor", "switches", "code", "working memory", "stack", "instructions", "same CRC"], rows)
+
+
 def sources(results):
     rows = []
     for name, part in results.parts.items():
@@ -203,7 +250,7 @@ def sources(results):
         said = f"{data['name']}: {data['features']}, {data['semantics']}" if data else ""
         commit = f"`{part['commit']}`" + (" and changes" if part["sources_changed"] else "")
         rows.append([f"`{name}`", commit, part["measured"], f"{part['cpu']}, {part['cores']} cores", said,
-                     seconds(part["seconds"])])
+                     "–" if part["seconds"] is None else seconds(part["seconds"])])
     return table(["part", "commit", "measured", "processor", "data of the last training", "time"], rows)
 
 
@@ -224,6 +271,8 @@ MAKERS = {
     "baselines-awa1": (compared("baselines", "awa1"), "baselines"),
     "ablation": (ablation, "ablation"), "device": (device, "cub-att"), "adapted": (adapted, "cub-sent"),
     "taught": (taught, "cub-sent"), "sources": (sources, "demo"), "bench": (bench, "bench"),
+    "photos": (photo_set, "photos"), "extraction": (extraction, "choices"), "attributes": (attributes, "choices"),
+    "resamplings": (resamplings, "choices"), "microcontroller": (microcontroller, "microcontroller"),
     **{f"scaling.{key}": (printed("scaling", key), "scaling") for key in ("memory", "mpi", "predict", "dask")},
 }
 MISSING = "Not measured in this version: `make results ARGS=\"--only {}\"`."

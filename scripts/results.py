@@ -24,6 +24,8 @@ FILE = ROOT / "docs" / "results.json"
 TOOL = Path(os.environ.get("PARSNETS", ROOT / "build" / "parsnets"))
 DATA = Path(os.environ.get("PARSNETS_DATA", ROOT.parent / "shared" / "data"))
 BASELINES = "ridge,reverse-ridge,eszsl,sae,sae-reverse,dap"
+BACKBONES = ("mobilenet", "resnet50")
+PYTHON = {"PYTHONPATH": str(ROOT / "python"), "PARSNETS_LIBRARY": str(ROOT / "build/src/libparsnets.so")}
 TOLERANCE = 0.6  # points: another processor may round a few test samples to another class
 
 
@@ -41,7 +43,8 @@ class Part:
         print(f"  {shown}", flush=True)
         words = [self.place(str(argument)) for argument in arguments]
         words = [str(TOOL), *words, "--quiet"] if program == "parsnets" else [self.place(program), *words]
-        done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(words, cwd=ROOT, env={**os.environ, **PYTHON}, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
         if done.returncode:
             sys.exit(f"results.py: {shown}: exit code {done.returncode}\n{done.stderr}")
         if arguments and arguments[0] in ("eval", "bench"):
@@ -56,10 +59,12 @@ class Part:
     def place(self, word):
         """The word with the folders of this run: out/ is a temporary one, CUB that of the data set."""
         for name, folder in self.data.items():
-            word = re.sub(rf"^{re.escape(name)}$", str(folder), word)
+            word = re.sub(rf"^{re.escape(name)}(?=,|$)", str(folder), word)  # CUB, CUB,att
         return re.sub(r"^out/", f"{self.work}/", word)
 
     def plain(self, text):
+        for name, folder in self.data.items():
+            text = text.replace(str(folder), name)
         return text.replace(f"{self.work}/", "out/").replace(f"{ROOT}/", "")
 
     def evaluation(self, prefix, found):
@@ -223,8 +228,7 @@ def python(part):
     code = re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S).group(1)
     part.commands.append("python: the block of README.md")
     print("  python: the block of README.md", flush=True)
-    place = {"PYTHONPATH": str(ROOT / "python"), "PARSNETS_LIBRARY": str(ROOT / "build/src/libparsnets.so")}
-    done = subprocess.run(["/usr/bin/python3", "-"], input=code, cwd=part.work, env={**os.environ, **place},
+    done = subprocess.run(["/usr/bin/python3", "-"], input=code, cwd=part.work, env={**os.environ, **PYTHON},
                           stdout=subprocess.PIPE, check=True, text=True)
     part.outputs["readme"] = done.stdout.splitlines()
 
@@ -238,7 +242,7 @@ def page(name):
         for folder in ("data", "examples", "runtime", "scripts"):
             (part.work / folder).symlink_to(ROOT / folder)
         text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
-        place = {**os.environ, "PATH": f"{part.work}/bin:{os.environ['PATH']}"}
+        place = {**os.environ, "PATH": f"{part.work}/bin:{os.environ['PATH']}", "XDG_CACHE_HOME": f"{part.work}/cache"}
         for number, block in enumerate(re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S), 1):
             commands = "".join(f"{line}\n" for line in block.splitlines() if not line.startswith(("make ", "alias ")))
             part.commands += commands.splitlines()
@@ -250,6 +254,73 @@ def page(name):
             part.outputs[str(number)] = [line.expandtabs() for line in done.stdout.splitlines()
                                          if not line.startswith(("-- ", "["))]  # what CMake says
     return measure
+
+
+def backbone(part, name):
+    """The file of a backbone, which is fetched if it is not in the user's cache folder."""
+    return Path(part.json("backbone", "get", name)["file"])
+
+
+def photos(part):
+    """The photo set from photographs to rejection, with both backbones."""
+    part.data.update({f"{name}.onnx": backbone(part, name) for name in BACKBONES})
+    part.run("photos", *(f"{name}.onnx" for name in BACKBONES), "--work", "out/photos", "--out", "out/photos.json",
+             program="scripts/photos_benchmark.py", keep="table")
+    photos_figures(part, json.loads((part.work / "photos.json").read_text("utf-8")))
+
+
+def photos_figures(part, found):
+    """What photos_benchmark.py has written."""
+    for name, one in found.items():
+        part.looks += 2
+        part.evaluation(name, {"zsl": {"top1_per_class": one["zsl"]}, "gzsl": one, "intervals": one["intervals"]})
+        part.add(name, auroc=one["auroc"], features=one["extraction"]["dimensions"],
+                 **{f"rejected_{key}": value for key, value in one["rejected"].items()},
+                 **{f"{key}_seconds": value for key, value in one["seconds"].items()})
+
+
+def first_hour(part):
+    """The transcript, without the lines that say how far the command is."""
+    printed = part.run("photos", program="scripts/first_hour.sh").splitlines()
+    part.outputs["printed"] = [line for line in printed if not line.startswith("extract features:")]
+
+
+# Data set, seen and unseen classes, draws.
+RESAMPLINGS = (
+    ("photos", 8, 2, 24), ("CUB,att", 8, 2, 20), ("CUB,sent", 8, 2, 20), ("AWA1-handmade", 8, 2, 24),
+    ("photos", 12, 3, 16), ("CUB,att", 12, 3, 12), ("CUB,sent", 12, 3, 12), ("AWA1-handmade", 12, 3, 16),
+    ("photos", 12, 12, 8), ("CUB,att", 12, 12, 8),
+    ("photos", 24, 6, 10), ("CUB,att", 24, 6, 8), ("CUB,sent", 24, 6, 8), ("AWA1-handmade", 24, 6, 8),
+    ("AWA1-handmade", 30, 10, 5), ("photos", 40, 3, 30), ("CUB,att", 40, 3, 12), ("photos", 48, 16, 6),
+    ("CUB,att", 50, 13, 5), ("CUB,sent", 50, 13, 5), ("CUB,att", 100, 50, 3))
+
+
+def choices(part):
+    """Choices on validation classes: the part of a photograph and pooling, numbers of attributes, gamma."""
+    folders = []
+    for name in BACKBONES:
+        file = backbone(part, name)
+        for fit in ("centre", "whole"):
+            network = part.work / f"{name}-{fit}.onnx"
+            network.symlink_to(file)
+            preprocessing = json.loads(file.with_suffix(".json").read_text("utf-8"))
+            network.with_suffix(".json").write_text(json.dumps({**preprocessing, "fit": fit}), "utf-8")
+            for pool in ("average", "both"):
+                folders.append(f"out/{name}-{fit}-{pool}")
+                part.run("extract", "photos", "--backbone", f"out/{network.name}", "--pool", pool, "--attributes",
+                         "examples/photos/classes.csv", "--out", folders[-1])
+                part.run("data", "split", folders[-1], "--unseen", "16", "--seed", "1")
+    measure = "scripts/validation_accuracy.py"
+    part.run(*folders, "--draws", "8", program=measure, keep="extraction")
+    usual = "out/mobilenet-whole-average"
+    part.run(usual, "--attributes", "5,10,20,40,80,all", "--draws", "8", program=measure, keep="attributes.photos")
+    part.run("CUB,att", "--attributes", "10,20,40,80,160,all", "--draws", "3", "--options", "networks=0",
+             program=measure, keep="attributes.cub")
+    part.outputs["gamma"] = []
+    for data, seen, unseen, draws in RESAMPLINGS:
+        row = part.run(usual if data == "photos" else data, seen, unseen, "--draws", draws,
+                       program="scripts/gamma_resamplings.py")
+        part.outputs["gamma"] += part.plain(row).splitlines()
 
 
 def bench(part):
@@ -281,6 +352,11 @@ PARTS = {
     "auto": (auto, ["CUB", "AWA1-handmade"], True),
     "baselines": (baselines, ["CUB", "AWA1-handmade"], True),
     "ablation": (ablation, ["CUB", "AWA1-handmade"], True),
+    "photos-guide": (page("photos"), [], False),  # `make photos`
+    "photos": (photos, ["photos"], False),
+    "first-hour": (first_hour, ["photos"], False),
+    "choices": (choices, ["photos", "CUB", "AWA1-handmade"], False),
+    "microcontroller": (table_of("scripts/microcontroller.sh", ("printed", "scripts/microcontroller.sh")), [], False),
     "bench": (bench, [], False),
     "scaling": (table_of("scripts/scaling.py", ("memory", "scripts/scaling.py memory"),
                          ("mpi", "scripts/scaling.py mpi"), ("predict", "scripts/scaling.py predict"),
@@ -337,7 +413,7 @@ def main():
     options = parser.parse_args()
     if options.list:
         for name, (_, sets, usual) in PARTS.items():
-            print(f"{name:14}{'' if usual else 'only if named; '}{', '.join(sets)}")
+            print(f"{name:16}{'' if usual else 'only if named; '}{', '.join(sets)}")
         return 0
     if options.check:
         return check()
