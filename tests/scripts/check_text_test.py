@@ -24,6 +24,7 @@ class CheckText(FolderCase):
         self.put("c.txt", "one")
         self.put("Makefile", "all:\n\techo\n")
         self.put("build/d.txt", "built ")
+        self.put("fuzz/corpus/e.csv", "a, ")
         self.assertEqual(self.findings("whitespace"),
                          ["a.txt:1: blanks (or a CR) at the end of the line", "b.txt:1: a tab",
                           "c.txt: the last line does not end"])

@@ -103,6 +103,23 @@ class TheProject(FolderCase):
         for page in ("README.md", "docs/benchmarks.md", "docs/experiments.md"):
             self.assertRegex(found, f"{page}: (figure|table)")
 
+    def test_a_changed_row_of_another_script_fails(self):
+        shutil.copytree(SOURCE / "docs", self.root / "docs")
+        shutil.copy(SOURCE / "README.md", self.root)
+        self.put("data/reference.csv", (SOURCE / "data/reference.csv").read_text("utf-8"))
+        results = json.loads((self.root / "docs/results.json").read_text("utf-8"))
+        parts = results["parts"]
+        parts["photos"]["figures"]["resnet50.h"] += 1
+        outputs = parts["choices"]["outputs"]
+        for key in ("extraction", "attributes.cub", "gamma"):
+            outputs[key][-1] = outputs[key][-1].replace(".", ".9")
+        parts["microcontroller"]["outputs"]["printed"][0] = parts["microcontroller"]["outputs"]["printed"][2]
+        self.put("docs/results.json", json.dumps(results))
+        found = run(SCRIPTS / "pages.py", "--check", "--root", self.root).stderr
+        for finding in ("photos.md: table photos", "experiments.md: table extraction", "descriptions.md: table attributes",
+                        "experiments.md: table resamplings", "everywhere.md: table microcontroller"):
+            self.assertIn(finding, found)
+
 
 if __name__ == "__main__":
     unittest.main()
