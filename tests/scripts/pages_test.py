@@ -116,8 +116,9 @@ class TheProject(FolderCase):
         parts["microcontroller"]["outputs"]["printed"][0] = parts["microcontroller"]["outputs"]["printed"][2]
         self.put("docs/results.json", json.dumps(results))
         found = run(SCRIPTS / "pages.py", "--check", "--root", self.root).stderr
-        for finding in ("photos.md: table photos", "experiments.md: table extraction", "descriptions.md: table attributes",
-                        "experiments.md: table resamplings", "everywhere.md: table microcontroller"):
+        for finding in ("photos.md: table photos", "experiments.md: table extraction",
+                        "descriptions.md: table attributes", "experiments.md: table resamplings",
+                        "everywhere.md: table microcontroller"):
             self.assertIn(finding, found)
 
 
