@@ -243,6 +243,20 @@ def microcontroller(results):
     return table(["processor", "switches", "code", "working memory", "stack", "instructions", "same CRC"], rows)
 
 
+def unlabelled(results):
+    """The tables that `make bench ARGS="--only field"` prints."""
+    pages, head = [], ["unlabelled set", "ZSL", "worst", "H", "worst", "strong form"]
+    for line in results.output("field.sets", None):
+        if match := re.match(r"(\S+) (\w*), (.*): change of ZSL and H by adapting", line):
+            data, semantics, classes = match.groups()
+            what = {"att": ", attributes", "sent": ", sentences"}.get(semantics, "")
+            pages.append((f"{data.removesuffix('-handmade')}{what}, {classes}:", []))
+        elif match := re.match(r"  (.{52})" + r" *([-+][\d.]+)" * 4 + r" +([\d.]+)$", line):
+            name, *changes, strong = match.groups()
+            pages[-1][1].append([name.strip(), *changes, f"{100 * float(strong):.0f} %"])
+    return "\n\n".join(f"{caption}\n\n{table(head, rows)}" for caption, rows in pages)
+
+
 def sources(results):
     rows = []
     for name, part in results.parts.items():
@@ -273,6 +287,7 @@ MAKERS = {
     "taught": (taught, "cub-sent"), "sources": (sources, "demo"), "bench": (bench, "bench"),
     "photos": (photo_set, "photos"), "extraction": (extraction, "choices"), "attributes": (attributes, "choices"),
     "resamplings": (resamplings, "choices"), "microcontroller": (microcontroller, "microcontroller"),
+    "unlabelled": (unlabelled, "field"),
     **{f"scaling.{key}": (printed("scaling", key), "scaling") for key in ("memory", "mpi", "predict", "dask")},
 }
 MISSING = "Not measured in this version: `make results ARGS=\"--only {}\"`."
