@@ -32,7 +32,8 @@ def measure(options, backbone):
     _, training = run(options.tool, "train", "--data", data, "--out", model)
     accuracy, evaluation = run(options.tool, "eval", "--model", model, "--data", data)
     _, calibration = run(options.tool, "calibrate", "--model", model, "--data", data)
-    rejection = run(options.tool, "eval", "--model", model, "--data", data, "--unknown-classes", "halves")[0]["open_set"]
+    rejection = run(options.tool, "eval", "--model", model, "--data", data,
+                    "--unknown-classes", "halves")[0]["open_set"]
     return {
         "zsl": accuracy["zsl"]["top1_per_class"],
         **{name: accuracy["gzsl"][name] for name in ("u", "s", "h", "ausuc", "gamma")},

@@ -64,8 +64,8 @@ def main():
                     with open(work / "some.csv", "w", newline="", encoding="utf-8") as file:
                         csv.writer(file).writerows([["class", *(names[c] for c in columns)],
                                                     *([k, *(v[c] for c in columns)] for k, v in zip(classes, values))])
-                    trained = run(options.tool, "train", "--data", data, "--semantics", work / "some.csv", "--seed", seed,
-                                  "--out", work / "model.safetensors", *extra)
+                    trained = run(options.tool, "train", "--data", data, "--semantics", work / "some.csv",
+                                  "--seed", seed, "--out", work / "model.safetensors", *extra)
                     figures.append(trained["record"]["validation"])
                 print(f"| {given} | {kept} | {figure([f['zsl'] for f in figures])} "
                       f"| {figure([f['h'] for f in figures])} |", flush=True)

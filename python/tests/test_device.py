@@ -59,8 +59,8 @@ def test_the_cost_on_validation_classes_is_that_of_the_command_line(demo, fitted
 
 def test_the_device_knows_the_network_of_its_features(device, tool, tmp_path):
     assert device.source is None
-    source = {"backbone": "net.onnx", "sha256": "a" * 64, "layer": "features", "preset": "caffe", "fit": "centre",
-              "width": 96, "height": 64, "dimensions": 192}
+    source = {"backbone": "net.onnx", "sha256": "a" * 64, "layer": "features", "pool": "average", "preset": "caffe",
+              "fit": "centre", "width": 96, "height": 64, "dimensions": 192}
     sets = {}
     for name, digit in (("own", "a"), ("other", "b")):
         shutil.copytree(DEMO, tmp_path / name)

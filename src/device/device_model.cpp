@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "data/feature_source.hpp"
 #include "device/device_bank.hpp"
 #include "device/device_reader.hpp"
@@ -52,6 +53,8 @@ DeviceModel::DeviceModel(std::vector<std::byte> file, const std::string& name) :
       status != PNRT_OK)
     throw Error(
         BadInput{name, "", "a file that the runtime can open", pnrt_status_text(status), "export the model again"});
+  require_printable(state_->info.class_names, name, "class_names");  // the runtime prints nothing
+  require_printable(state_->info.attribute_names, name, "attribute_names");
 }
 
 DeviceModel::~DeviceModel() = default;

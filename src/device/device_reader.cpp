@@ -261,7 +261,6 @@ class Reader {
       rest.remove_prefix(end + 1);
     }
     if (found.size() != count) fail(s.name, fmt::format("{} names", count), std::to_string(found.size()));
-    require_printable(found, name_, s.name);
     return found;
   }
 

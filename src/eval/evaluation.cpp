@@ -121,8 +121,9 @@ OrderedClasses ordered_classes(const Recogniser& recogniser, const std::vector<s
 Evaluation evaluate(const Recogniser& recogniser, const Dataset& data, ProgressObserver* progress, Processes* processes,
                     std::span<const double> coverages) {
   if (data.split.test_unseen.empty())
-    throw Error(BadInput{data.name, "split", "test samples of unseen classes", "none: all samples train",
-                         "to measure, hold classes out with 'parsnets data split', and train again"});
+    throw Error(
+        BadInput{data.name, "split", "test samples of unseen classes", "none: all samples train",
+                 "to measure, draw a split that holds classes out, as docs/data.md describes, and train again"});
   const std::vector<std::int32_t> position = bank_places(recogniser.names, data);
   // Which classes count as seen is what the model was trained on, not what this split says.
   std::vector<std::int32_t> seen;

@@ -154,6 +154,7 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
     fs::create_symlink(target, dir / "network.json");
     run_error(words("data"), 3, "network.json");
   }
+  fs::remove(dir / "network.json");
   expects(R"({"preset": )");
   run_error(words("data"), 3, "network.json: expected a JSON object, found parse error at line 1, column 12: ");
 }

@@ -69,7 +69,7 @@ TEST_F(PhotoData, TheBackboneIsFoundOrTheMessageSaysWhereToPutIt) {
 
 TEST_F(PhotoData, WithoutATestPartEvalSaysWhatToDo) {
   run_ok(train("m.safetensors"));
-  run_error({"eval", at("m.safetensors"), at("photos")}, 3, "hold classes out with 'parsnets data split'");
+  run_error({"eval", at("m.safetensors"), at("photos")}, 3, "draw a split that holds classes out");
 }
 
 TEST_F(PhotoData, WhatIsMissingIsToldBeforeTheWork) {

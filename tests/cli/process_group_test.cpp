@@ -125,7 +125,7 @@ TEST_F(CliProcessGroup, ProcessesPredictAndEvaluateAsOne) {
     EXPECT_EQ(counted.json()["gzsl"], evaluated.json()["gzsl"]);
   }
   EXPECT_EQ(run_processes(2, {"predict", "--model", model, "--input", "-"}).exit_code, 2);
-  run_ok({"calibrate", "--model", model, "--data", data, "--folds", "2", "--quiet"});
+  run_ok({"calibrate", "--model", model, "--data", data, "--folds", "2", "--force", "--quiet"});
   const Words sets{"predict", "--model",  model,     "--input", data + "/features.npy", "--batch",
                    "700",     "--reject", "--quiet", "--json",  "--coverage",           "80%"};
   const CliResult measured = run_ok(eval), counted = run_processes(3, eval);

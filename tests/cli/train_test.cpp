@@ -27,7 +27,7 @@ TEST_F(CliTrain, WithoutASplitAllSamplesTrain) {
   fs::remove(folder + "/split.json");
   EXPECT_TRUE(
       has(run_ok({"train", folder, "--method", "eszsl", "-o", dir.file("m.safetensors")}).out, "all samples train"));
-  run_error({"eval", dir.file("m.safetensors"), folder}, 3, "hold classes out with 'parsnets data split'");
+  run_error({"eval", dir.file("m.safetensors"), folder}, 3, "draw a split that holds classes out");
 }
 
 TEST_F(CliTrain, OptionsThatTheMethodDoesNotHaveAreRefused) {

@@ -34,7 +34,9 @@ TEST(FeatureSource, DamagedJsonIsRefusedByKey) {
   for (const auto& [key, value] : good.items()) {
     nlohmann::json damaged = good;
     damaged.erase(key);
-    EXPECT_TRUE(test::contains(refusal_of(damaged), key));
+    if (key != "pool") {  // average, where nothing is said
+      EXPECT_TRUE(test::contains(refusal_of(damaged), key));
+    }
     damaged[key] = nlohmann::json::array();
     EXPECT_TRUE(test::contains(refusal_of(damaged), key));
   }
