@@ -21,7 +21,8 @@ constexpr Start kStarts[] = {{0, 1.2, 0.3},  {0.35, 1.2, 0.3}, {-0.35, 1.2, 0.3}
 constexpr int kOwnRounds = 4, kModelRounds = 4, kEndRounds = 2;
 constexpr double kSearchStrength = 20, kSeenPenalty = 0.05;  ///< β of the search; γ₀
 constexpr double kLeastEvidence = 1e-6, kLeastAxis = 1e-6, kFlatFloor = 1e-3;
-constexpr std::size_t kSearchRows = 512;  ///< samples whose responsibilities are in memory at once
+constexpr double kLeastExponent = -25;     ///< exp(-25) is nothing beside 1
+constexpr std::size_t kSearchRows = 2048;  ///< samples whose responsibilities are in memory at once
 
 void unit_rows(Matrix<double>& rows) {
   for (std::size_t r = 0; r < rows.rows(); ++r) {
@@ -178,14 +179,15 @@ FieldSearch::Round FieldSearch::expect(const Matrix<float>& given, ThreadPool& p
     const MatrixView<const float> block(samples_.row(first).data(), rows, o);
     const MatrixView<float> r(share.data(), rows, k);
     multiply(pool, Trans::no, block, Trans::yes, vectors.view(), r);
-    pool.parallel_for(rows, 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+    pool.parallel_for(rows, 256, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = r.row(i);
         const double rest = rest_[first + i],
                      top = std::max(rest, sharpness_ * static_cast<double>(*std::ranges::max_element(row)));
         double sum = std::exp(rest - top);
         for (float& v : row) {
-          v = static_cast<float>(std::exp(sharpness_ * v - top));
+          const double z = sharpness_ * v - top;
+          v = z > kLeastExponent ? static_cast<float>(std::exp(z)) : 0;
           sum += v;
         }
         for (float& v : row) v = static_cast<float>(v / sum);
