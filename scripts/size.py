@@ -20,8 +20,8 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
 # What is counted, the most there may be, and whether --check holds it.
 LIMITS = {
-    "lines in src, include and cli": (46000, True),
-    "lines in tests": (37000, False),
+    "lines in src, include and cli": (47800, True),
+    "lines in tests": (39000, False),
     "files in src": (300, True),
     "option names of all commands": (95, True),
     "options in `train --help`": (25, True),
