@@ -69,7 +69,8 @@ def test_of_classes(demo):
     with pytest.raises(BadInputError, match=r"class 'deer'.* found none of that name; add the class to the model$"):
         model.remove_class("deer").evaluate(demo)
     unseen = datasets.from_arrays(demo.X, demo.labels, demo.semantics, demo.class_names)
-    with pytest.raises(BadInputError, match="draw a split that holds classes out, as docs/data.md describes, and train again$"):
+    with pytest.raises(BadInputError, match="draw a split that holds classes out, as docs/data.md describes, and "
+                                            "train again$"):
         model.evaluate(unseen)
 
 
