@@ -31,6 +31,10 @@ Output write_page([[maybe_unused]] PageState& state, [[maybe_unused]] Context& c
   refuse_if(state.model.empty() || state.out.empty(), "page: expected --model FILE and --out FILE");
   check_writable(state.out);
   Model model = load_model(state.model);
+  const auto& source = model.record.data.source;
+  std::error_code absent;
+  if (state.data.empty() && source && std::filesystem::is_directory(source->photographs, absent))
+    state.data = source->photographs;
   ServedSamples samples;
   if (!state.data.empty() && state.samples > 0) {
     state.load.memory_limit = state.memory_limit;
@@ -61,10 +65,11 @@ Output write_page([[maybe_unused]] PageState& state, [[maybe_unused]] Context& c
 Command page_command() {
   auto state = std::make_shared<PageState>();
   Command command{"page", "write the playground as one HTML page that works without a server",
-                  "parsnets page --model out/demo.safetensors --data data/demo --out out/page.html"};
+                  "parsnets page out/demo.safetensors --data data/demo -o out/page.html"};
+  command.by_place = {"model"};
   command.options.text("model", state->model, "model file")
       .path("out", state->out, "HTML file to write")
-      .text("data", state->data, "data set whose test samples the page shows")
+      .text("data", state->data, "data set whose test samples the page shows (default: the photographs of training)")
       .path("images", state->images, "folder of the data set's photographs (default: the data set folder)")
       .integer("samples", state->samples, 0, 10000, "test samples to show, evenly spread over the classes");
   add_memory_limit(command.options, state->memory_limit);

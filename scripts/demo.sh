@@ -7,7 +7,8 @@ model=out/demo/model.safetensors
 
 step() { printf '\n$ %s\n' "$*"; "$@"; }
 
-echo "Eight classes of photographs are learned. Ten are described by 20 attributes, such as 'has_wings' and 'on_road'."
+attributes=$(head -n 1 data/demo/attributes.csv | tr -cd , | wc -c)
+echo "Eight classes of photographs are learned. Ten are described by $attributes attributes, such as 'has_wings' and 'on_road'."
 step build/parsnets train data/demo --run out/demo --quiet
 step build/parsnets eval $model data/demo > out/demo/eval.txt
 sed -n '1,/^GZSL/p' out/demo/eval.txt
@@ -30,5 +31,6 @@ step build/parsnets export $model -o out/demo/model.pnrt --data data/demo --max-
 
 build/parsnets report --run out/demo --out out/demo/report.html --quiet > /dev/null
 echo
-echo "Open out/demo/report.html: the figures, with the photographs. 'make playground' serves a page to try classes on."
+build/parsnets page $model --data data/demo -o out/demo/page.html --quiet > /dev/null
+echo "Open out/demo/report.html: the figures, with the photographs. Open out/demo/page.html: define a class yourself."
 echo "Tables of accuracy: make reproduce. Own photographs: docs/photos.md."
