@@ -64,6 +64,7 @@ awk -F, -v described="$described" '
                                  100 * right[kind] / all[kind] }' "$work/found.csv" | sort
 
 printf '\n$ parsnets serve birds.safetensors\n'
+: > "$work/served"
 alone parsnets serve birds.safetensors --port 0 > "$work/served" 2>&1 &
 server=$!
 until grep -q http "$work/served"; do sleep 0.1; done
