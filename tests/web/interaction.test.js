@@ -91,7 +91,7 @@ describe("sentences", () => {
     angles.without_mmg = angles.mapped;
     let page = await show();
     assert.match(await sentence(page, "spectrum"), /is 5\.0 % for raw features and 50\.7 % when mapped, with or without MMG\.$/);
-    assert.match(await sentence(page, "angles"), /is \d+° for raw features and \d+° when mapped, with or without MMG; between the places of two classes it is \d+°\.$/);
+    assert.match(await sentence(page, "angles"), /is \d+° for raw features and \d+° when mapped, with or without MMG; between the prototypes of two classes it is \d+°\.$/);
     spectrum.mean.mapped[0] = 0.6;
     delete angles.without_mmg;
     page = await show();
@@ -283,16 +283,16 @@ describe("figures", () => {
     assert.equal(await page.locator("#fig-tsne select").inputValue(), String(tsne.label[1]));
   }));
 
-  test("places of unseen classes: three marks a class, its sentence counts them, and the map shows both ends", () => withReport(async (report, show) => {
+  test("prototypes of unseen classes: three marks a class, its sentence counts them, and the map shows both ends", () => withReport(async (report, show) => {
     let page = await show();
     const sentence = (figure) => page.locator(`#fig-${figure} .sentence`).textContent();
     const { places, tsne } = report.runs[0];
     assert.equal(await page.locator("#fig-places .mark").count(), 3 * places.rows.length);
     const own = places.rows.filter((one) => one.own).length;
-    assert.match(await sentence("places"), new RegExp(`own predicted place for ${own} of ${places.rows.length} classes \\(the others in bold\\)`));
+    assert.match(await sentence("places"), new RegExp(`own predicted prototype for ${own} of ${places.rows.length} classes \\(the others in bold\\)`));
     assert.equal(await page.locator("#fig-places text.strong").count(), places.rows.length - own);
     for (const mark of ["line", "circle", "path"]) assert.equal(await page.locator(`#fig-tsne .class-place ${mark}`).count(), tsne.classes.length, mark);
-    assert.match(await sentence("tsne"), /predicted place of each class/);
+    assert.match(await sentence("tsne"), /predicted prototype of each class/);
     delete tsne.places;
     report.runs[0].places = null;
     page = await show();
@@ -347,9 +347,9 @@ describe("downloads", () => {
     await same("ablation", ["variant", "zsl mean", "zsl sd", "h mean", "h sd"], run.ablation.rows.map((row) => [row.label, row.zsl.mean, row.zsl.sd, row.h.mean, row.h.sd]));
     await same("gate-usage", ["network", "usage"], run.gates.usage.map((share, i) => [i, share]));
     await same("gate-heat", ["class", ...run.gates.usage.map((_, i) => `network ${i}`)], run.gates.by_class.classes.map((name, i) => [name, ...run.gates.by_class.share[i]]));
-    await same("angles", ["from", "to", "raw features", "mapped, without MMG", "mapped", "places of the classes"], run.angles.raw.map((_, i) => [run.angles.edges[i], run.angles.edges[i + 1], run.angles.raw[i], run.angles.without_mmg[i], run.angles.mapped[i], run.angles.places[i]]));
+    await same("angles", ["from", "to", "raw features", "mapped, without MMG", "mapped", "prototypes of the classes"], run.angles.raw.map((_, i) => [run.angles.edges[i], run.angles.edges[i + 1], run.angles.raw[i], run.angles.without_mmg[i], run.angles.mapped[i], run.angles.places[i]]));
     await same("tsne", ["sample", "class", "predicted", "correct", "raw x", "raw y", "mapped x", "mapped y"], [...run.tsne.label.map((label, i) => [run.tsne.sample[i], run.tsne.classes[label], run.tsne.predicted[i], run.tsne.correct[i], ...run.tsne.raw[i], ...run.tsne.mapped[i]]),
-      ...run.tsne.places.map((point, i) => ["place", run.tsne.classes[i], null, null, null, null, ...point]), ...run.tsne.means.map((point, i) => ["mean", run.tsne.classes[i], null, null, null, null, ...point])]);
+      ...run.tsne.places.map((point, i) => ["prototype", run.tsne.classes[i], null, null, null, null, ...point]), ...run.tsne.means.map((point, i) => ["mean", run.tsne.classes[i], null, null, null, null, ...point])]);
     await same("places", ["class", "samples", "cosine", "nearest other unseen", "its cosine", "own nearest", "nearest seen", "its cosine", "own nearest of all"], run.places.rows.map((one) => [one.class, one.samples, one.cosine, one.nearest, one.nearest_cosine, one.own ? "yes" : "no", one.nearest_seen, one.nearest_seen_cosine, one.own_of_all ? "yes" : "no"]));
     await same("subspaces-3d", ["class", "raw x", "raw y", "raw z", "mapped x", "mapped y", "mapped z"], run.subspaces.label.map((label, i) => [run.subspaces.classes[label], ...run.subspaces.raw[i], ...run.subspaces.mapped[i]]));
     await same("objective", ["stage", "step", "objective"], run.training.stages.flatMap((stage) => stage.steps.map((value, i) => [stage.name, i, value])));

@@ -23,7 +23,7 @@ describe("a class the model was never trained on", () => {
       assert.ok(right >= 7, `${right} of ${all} pictures of ${name}`);
       assert.equal(await page.locator(`.tile.own[aria-label^="${name},"]`).count(), right);
       assert.match(await page.locator("#effect").textContent(),
-        new RegExp(`^It takes \\d+ pictures: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are classified as ${name}\\.$`));
+        new RegExp(`^\\d+ pictures are assigned to it: .*\\b${right} of ${name}\\b.*Of 24 pictures of ${name}, ${right} are classified as ${name}\\.$`));
       assert.match(await page.locator("#editor .sentence").textContent(), new RegExp(`^Like ${base}, but with .* and .*\\.$`));
       // It is the description that counts: with a wrong one they are not recognised.
       await page.getByLabel("Like").selectOption(other);
@@ -126,7 +126,7 @@ describe("a picture", () => {
     const explained = JSON.parse(parsnets("explain", "--model", trainedModel(), "--input", path.join(DEMO, "features.npy"), "--row", String(await sampleOf(page)), "--json"));
     assert.deepEqual([explained.winner, explained.runner_up], [name, runnerUp]);
     const reasons = await page.locator(".why tbody th").allTextContents();
-    assert.deepEqual(reasons.filter((text) => !/^(training pictures|handicap of seen classes)$/.test(text)),
+    assert.deepEqual(reasons.filter((text) => !/^(training pictures|offset of seen classes)$/.test(text)),
       explained.attributes.slice(0, 8).map((one) => one.attribute.replace(/_/g, " ")));
 
     await page.getByRole("tab", { name: "Attributes in the picture" }).click();
@@ -199,25 +199,25 @@ describe("a picture", () => {
 });
 
 describe("what an answer is worth", () => {
-  const price = (page) => page.locator("#price").textContent();
+  const costs = (page) => page.locator("#costs").textContent();
   const doubts = (page) => page.locator(".verdict .doubt").count();
   const rejection = { false_accept: 0.05, rejected_seen: 0.688, rejected_unseen: 0.919, auroc: 0.535 };
 
-  test("rejection is offered with its price, and not advised where it hardly works", limit, () => withPage(async (page) => {
-    assert.equal(await price(page), "About 5 % of pictures of no known class are still accepted. "
-      + "The price: 69 % of the pictures of seen classes and 92 % of the pictures of unseen classes are also rejected. "
+  test("rejection is offered with what it costs, and not advised where it hardly works", limit, () => withPage(async (page) => {
+    assert.equal(await costs(page), "About 5 % of pictures of no known class are still accepted. "
+      + "It also rejects 69 % of the pictures of seen classes and 92 % of the pictures of unseen classes. "
       + "Rejection hardly works for this model: it tells known from unknown pictures little better than chance (AUROC 0.54; chance is 0.5).");
-    assert.equal(await page.locator("#reject").getAttribute("aria-describedby"), "price");
+    assert.equal(await page.locator("#reject").getAttribute("aria-describedby"), "costs");
     for (const name of ["deer", "truck", "cat"]) {
       await clickAndSettle(tile(page, name));
       assert.equal(await doubts(page), 0, name);
     }
   }, { before: (page) => withModel(page, { rejection }) }));
 
-  test("the price is the one that calibration measured", limit, () => withPage(async (page) => {
+  test("what it costs is what calibration measured", limit, () => withPage(async (page) => {
     const { rejection: measured } = await (await fetch(new URL("/v1/model", started.server.url))).json();
     const shares = [measured.false_accept, measured.rejected_seen, measured.rejected_unseen].map((share) => `${Math.round(100 * share)} %`);
-    assert.deepEqual((await price(page)).match(/\d+ %/g), shares);
+    assert.deepEqual((await costs(page)).match(/\d+ %/g), shares);
   }));
 
   test("rejection that works is hinted at", limit, () => withPage(async (page) => {
@@ -225,11 +225,11 @@ describe("what an answer is worth", () => {
     await clickAndSettle(page.locator(".tile.unknown").first());
     await page.getByLabel(/^Answer "unknown" when unsure/).uncheck();
     assert.equal(await doubts(page), 1);
-    assert.doesNotMatch(await price(page), /hardly works/);
+    assert.doesNotMatch(await costs(page), /hardly works/);
   }, { before: (page) => withModel(page, { rejection: { ...rejection, auroc: 0.9 } }) }));
 
   test("models of which less is known say what is known", limit, () => withPage(async (page) => {
-    assert.equal(await price(page), "About 5 % of pictures of no known class are still accepted.");
+    assert.equal(await costs(page), "About 5 % of pictures of no known class are still accepted.");
   }, { before: (page) => withModel(page, { rejection: undefined, false_accept: 0.05 }) }));
 
   test("the share of prediction sets is no promise once classes are edited", limit, () => withPage(async (page) => {
@@ -246,7 +246,7 @@ describe("what an answer is worth", () => {
   }));
 
   test("an unseen class that takes the pictures of a seen one is explained by gamma", limit, () => withPage(async (page) => {
-    const note = page.locator("#handicap");
+    const note = page.locator("#offset");
     const [, number, all, name, taker] = /^(\d+) of (\d+) pictures of (\w+) are classified as (\w+)\. .*gamma/.exec(await note.textContent());
     assert.equal(all, "24");
     assert.equal(await page.locator(`.tile[aria-label^="${name},"][aria-label$=": ${taker}"]`).count(), Number(number));

@@ -195,7 +195,7 @@ describe("keyboard", () => {
     await tabTo(page, "input[type=range]");
     assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), "wild");
     await page.keyboard.press("End");
-    await announced(page, /^It takes /);
+    await announced(page, /assigned to it/);
     assert.equal(await page.locator("#editor .sentence").textContent(), "Like horse, but with wild 100.");
     await tabTo(page, "#done", "Shift+Tab");
     await page.keyboard.press("Enter");
@@ -265,8 +265,8 @@ describe("the editor", () => {
     await redescribe(page, "deer", "horse", { wild: 100 });
     await slider(page, "eats plants").evaluate((node) => node.scrollIntoView({ block: "center" }));
     await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
-    const taken = Number(/^It takes (\d+)/.exec(await page.locator("#effect").textContent())[1]);
-    assert.equal(await page.locator(".strip span").first().textContent(), `Takes ${taken}`);
+    const taken = Number(/^(\d+)/.exec(await page.locator("#effect").textContent())[1]);
+    assert.equal(await page.locator(".strip span").first().textContent(), `${taken} assigned`);
     const visible = () => page.locator(".strip .picture").evaluateAll((nodes) => nodes.filter((node) => {
       const box = node.getBoundingClientRect();
       const strip = node.parentElement.getBoundingClientRect();
@@ -279,6 +279,6 @@ describe("the editor", () => {
       node.value = 0;
       node.dispatchEvent(new Event("input", { bubbles: true }));
     }));
-    await until(page, (number) => document.querySelector(".strip span").textContent !== `Takes ${number}`, taken);
+    await until(page, (number) => document.querySelector(".strip span").textContent !== `${number} assigned`, taken);
   }, { viewport: { width: 360, height: 480 } }));
 });

@@ -85,7 +85,7 @@ describe("names of classes", () => {
     await newClass(page, "pony\u202e", "horse");
     await settled(page);
     await page.waitForSelector("#effect:not(:empty)");
-    assert.equal(await leftToRight(page, "#effect", "takes"), true);
+    assert.equal(await leftToRight(page, "#effect", "assigned"), true);
     await press(page, "Done");
     await clickAndSettle(page.locator(".tile.own").first());
     assert.equal(await leftToRight(page, ".bars li", "yours"), true);

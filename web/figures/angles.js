@@ -2,7 +2,7 @@
 // apart.
 
 function angleStates(angles, run) {
-  const places = { key: "places", name: `${placeWord(run.summary)}s of the classes`, tone: "green", dash: "8 3 2 3" };
+  const places = { key: "places", name: `${prototypeWord(run.summary)}s of the classes`, tone: "green", dash: "8 3 2 3" };
   return [...STATES, places].filter(({ key }) => angles[key]);
 }
 
@@ -16,7 +16,7 @@ defineFigure({
   sentence(angles, run) {
     const medians = Object.fromEntries(STATES.filter(({ key }) => angles[key])
       .map(({ key }) => [key, `${binnedMedian(angles.edges, angles[key]).toFixed(0)}°`]));
-    const places = angles.places ? `; between the ${placeWord(run.summary)}s of two classes it is ${binnedMedian(angles.edges, angles.places).toFixed(0)}°` : "";
+    const places = angles.places ? `; between the ${prototypeWord(run.summary)}s of two classes it is ${binnedMedian(angles.edges, angles.places).toFixed(0)}°` : "";
     return `The median angle between two class means is ${compareStates(medians)}${places}.`;
   },
 

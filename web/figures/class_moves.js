@@ -38,7 +38,7 @@ defineFigure({
     const rows = [...classes].map(([label, values]) => ({ label, values }))
       .sort((a, b) => d3.max(b.values, (one) => one.value) - d3.max(a.values, (one) => one.value));
     const most = d3.max(rows, (row) => d3.max(row.values, (one) => one.value));
-    drawRows(frame, rows, { domain: [0, most * 1.05 || 1], label: "Angle between its places, degrees", rowHeight: 20,
+    drawRows(frame, rows, { domain: [0, most * 1.05 || 1], label: "Angle between its prototypes, degrees", rowHeight: 20,
       legend: list.map(({ protocol }, i) => ({ name: protocol, tone: tones[i], mark: i === 0 ? "dot" : "ring" })) });
   },
 });

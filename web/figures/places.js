@@ -3,8 +3,8 @@
 defineFigure({
   id: "places",
   section: "geometry",
-  title: "Places of unseen classes",
-  missing: "No places of unseen classes: they need test samples of unseen classes and a model that compares samples and classes by cosine.",
+  title: "Prototypes of unseen classes",
+  missing: "No prototypes of unseen classes: they need test samples of unseen classes and a model that compares samples and classes by cosine.",
   data: (run) => (run.places && run.places.rows.length ? run.places : null),
 
   sentence(places) {
@@ -13,7 +13,7 @@ defineFigure({
     const ownOfAll = rows.filter((one) => one.own_of_all).length;
     const seen = rows.some((one) => isNumber(one.nearest_seen_cosine)) ? `, and for ${ownOfAll} if seen classes count too` : "";
     const others = own < rows.length ? " (the others in bold)" : "";
-    return `Among unseen classes, the mean of the test samples is nearest to its own predicted ${placeWord(places)} for ${own} of ${count(rows.length, "class", "classes")}${others}${seen}; `
+    return `Among unseen classes, the mean of the test samples is nearest to its own predicted ${prototypeWord(places)} for ${own} of ${count(rows.length, "class", "classes")}${others}${seen}; `
       + `the mean cosine is ${fixed(d3.mean(rows, (one) => one.cosine), 2)}. Training does not use these samples.`;
   },
 
@@ -37,7 +37,7 @@ defineFigure({
 
   draw(frame, places) {
     const { search, order } = frame.state;
-    const word = placeWord(places);
+    const word = prototypeWord(places);
     const margin = (one) => one.cosine - (one.nearest_cosine ?? -1);
     const shown = places.rows.filter((one) => one.class.toLowerCase().includes(search));
     shown.sort(order === "name" ? (a, b) => a.class.localeCompare(b.class)

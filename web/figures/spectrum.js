@@ -7,7 +7,7 @@ const STATES = [
 ];
 
 // What a model compares samples with, from `targets` of its summary or places; and the heading of mapped samples.
-const placeWord = ({ targets }) => (targets === "classes" ? "place" : "class vector");
+const prototypeWord = ({ targets }) => (targets === "classes" ? "prototype" : "class vector");
 const mappedTitle = (run) => (run.summary.targets === "classes" ? "Class space" : "Mapped");
 
 // "5 % for raw features and 51 % when mapped", from a text for each state that there is.

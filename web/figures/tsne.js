@@ -12,13 +12,13 @@ defineFigure({
     const share = (points) => `${percent(100 * neighbourAgreement(points, tsne.label))} %`;
     return `${count(tsne.label.length, "sample")} of ${count(tsne.classes.length, "class", "classes")}, ${percent((100 * right) / tsne.label.length)} % predicted right ${tsne.competing === "unseen" ? "among the unseen classes" : "with all classes competing"} (filled); `
       + `the nearest neighbour on the map has the same class for ${share(tsne.raw)} raw and ${share(tsne.mapped)} mapped.`
-      + (tsne.places ? ` A line joins the predicted ${placeWord(run.summary)} of each class (×) and the mean of its samples (●).` : "");
+      + (tsne.places ? ` A line joins the predicted ${prototypeWord(run.summary)} of each class (×) and the mean of its samples (●).` : "");
   },
 
   table: (tsne) => ({
     columns: ["sample", "class", "predicted", "correct", "raw x", "raw y", "mapped x", "mapped y"],
     rows: [...tsne.label.map((label, i) => [tsne.sample[i], tsne.classes[label], tsne.predicted[i], tsne.correct[i], ...tsne.raw[i], ...tsne.mapped[i]]),
-      ...["places", "means"].flatMap((kind) => (tsne[kind] || []).map((point, i) => [kind === "places" ? "place" : "mean", tsne.classes[i], null, null, null, null, ...point]))],
+      ...["places", "means"].flatMap((kind) => (tsne[kind] || []).map((point, i) => [kind === "places" ? "prototype" : "mean", tsne.classes[i], null, null, null, null, ...point]))],
   }),
 
   controls(frame, tsne) {

@@ -60,7 +60,7 @@ class ClassList {
     const hidden = bank.isHidden(name);
     const taken = page.taken(name);
     return element("li", { class: hidden ? "hidden-class" : null }, classTag(name, seen, false),
-      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `takes ${taken}`),
+      element("span", { class: "note taken" }, hidden ? "hidden" : taken === null ? "" : `${taken} assigned`),
       element("span", { class: "actions" },
         hidden || seen ? null : this.action("Redescribe", name, () => page.edit(bank.redescribe(name, NOTHING)), !bank.canHide),
         this.action(hidden ? "Show" : "Hide", name, () => {

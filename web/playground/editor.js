@@ -117,11 +117,11 @@ class Editor {
     this.showStrip(taken === null ? [] : this.page.items.filter((item) => this.page.verdict(item) === one.name));
   }
 
-  // The pictures that the class takes, in one row, where the grid is out of sight.
+  // The pictures that are assigned to the class, in one row, where the grid is out of sight.
   showStrip(items) {
     const { pictures } = this.page;
     this.strip.hidden = !items.length && !this.effect.textContent;
-    this.strip.replaceChildren(element("span", {}, `Takes ${items.length}`), ...(pictures.any ? items.slice(0, 30).map((item) => pictures.node(item)) : []));
+    this.strip.replaceChildren(element("span", {}, `${items.length} assigned`), ...(pictures.any ? items.slice(0, 30).map((item) => pictures.node(item)) : []));
   }
 
   filter() {

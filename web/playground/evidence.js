@@ -48,18 +48,18 @@ class Evidence {
     const [first, other] = [winner.name, second.name].map(Names.of);
     const shown = attributes.slice(0, 8);
     const rows = [...shown.map((one) => ({ ...one, name: words(one.name) })),
-      { name: "training pictures", contribution: examples }, { name: "handicap of seen classes", contribution: calibration }]
+      { name: "training pictures", contribution: examples }, { name: "offset of seen classes", contribution: calibration }]
       .filter((row) => row.contribution).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     const most = Math.max(...rows.map((row) => Math.abs(row.contribution)));
     const list = (sign) => wordList(shown.filter((one) => Math.sign(one.contribution) === sign && one.winner !== one.runner_up).slice(0, 3)
       .map((one) => trait(one.name, ...(sign > 0 ? [one.winner, one.runner_up] : [one.runner_up, one.winner]))));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
-    const handicap = winner.score - second.score < calibration ? `Without the handicap of seen classes, the answer would be ${other}.` : "";
+    const offset = winner.score - second.score < calibration ? `Without the offset of seen classes, the answer would be ${other}.` : "";
     const [mine, others] = [winner.name, second.name].map((name) => this.page.bank.valuesOf(name));
     const alike = mine && others && mine.every((value, j) => value === others[j]) ? `${first} and ${other} have the same description. ` : "";
     const bare = [winner.name, second.name].filter((name) => this.page.bank.isBare(name));
     const apart = bare.length ? `${wordList(bare.map(Names.of))} ${bare.length > 1 ? "have" : "has"} no attributes to compare. ` : "";
-    const text = element("p", {}, apart || alike || `${speaks(first, 1)}${speaks(other, -1)}`, handicap);
+    const text = element("p", {}, apart || alike || `${speaks(first, 1)}${speaks(other, -1)}`, offset);
     if (!rows.length) return text;
     return element("div", {}, text,
       element("table", { class: "why" },

@@ -136,7 +136,7 @@ const Page = {
 
   showAll() {
     Page.grid.update();
-    document.getElementById("handicap").textContent = Page.handicapNote();
+    document.getElementById("offset").textContent = Page.offsetNote();
     if (Page.editor.id === null) {
       Page.list.update();
     } else {
@@ -186,7 +186,7 @@ const Page = {
   },
 
   // What a visitor would take for a fault: a class without samples in training takes most of a seen class.
-  handicapNote() {
+  offsetNote() {
     const { classes } = Page.bank;
     const unseen = new Set(Page.bank.present().filter((one) => !one.seen).map((one) => one.name));
     if (!(Page.model.gamma > 0) || !Page.predicted()) return "";
@@ -200,11 +200,11 @@ const Page = {
     }
     if (!worst.name) return "";
     const [name, taker] = [worst.name, worst.taker].map(Names.of);
-    return `${worst.number} of ${worst.all} pictures of ${name} are classified as ${taker}. Seen classes have a handicap, gamma, which was chosen to balance `
-      + `seen and unseen classes. A seen class that looks like an unseen one pays for it. Hide ${taker} to compare.`;
+    return `${worst.number} of ${worst.all} pictures of ${name} are classified as ${taker}. An offset, gamma, is subtracted from the scores of seen classes, `
+      + `to balance seen and unseen classes. A seen class that looks like an unseen one loses pictures to it. Hide ${taker} to compare.`;
   },
 
-  // "It takes 14 pictures: 9 of horse, 5 of deer.", or nothing.
+  // "14 pictures are assigned to it: 9 of horse, 5 of deer.", or nothing.
   takes(name) {
     if (Page.taken(name) === null) return "";
     const mine = Page.items.filter((item) => Page.verdict(item) === name);
@@ -213,7 +213,8 @@ const Page = {
     const parts = [...byLabel].sort((a, b) => b[1] - a[1]).map(([label, number]) => `${number} of ${label ? Names.of(label) : "your photos"}`);
     const { all, right } = Page.score(name);
     const share = all ? ` Of ${count(all, "picture")} of ${Names.of(name)}, ${right} ${right === 1 ? "is" : "are"} classified as ${Names.of(name)}.` : "";
-    return `It takes ${mine.length ? `${count(mine.length, "picture")}: ${wordList(parts)}` : "no pictures"}.${share}`;
+    if (!mine.length) return `No pictures are assigned to it.${share}`;
+    return `${count(mine.length, "picture")} ${mine.length === 1 ? "is" : "are"} assigned to it: ${wordList(parts)}.${share}`;
   },
 
   // What the reader does ---------------------------------------------------------------------------------------------

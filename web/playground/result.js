@@ -102,14 +102,14 @@ class Result {
     const { false_accept: passed, rejected_seen: seen, rejected_unseen: unseen, auroc } = this.rejection();
     const share = (value, what) => (isNumber(value) ? `${Math.round(100 * value)} % of ${what}` : null);
     const rejected = [share(seen, "the pictures of seen classes"), share(unseen, "the pictures of unseen classes")].filter(Boolean);
-    const price = [isNumber(passed) ? `About ${share(passed, "pictures of no known class")} are still accepted.` : null,
-      rejected.length ? `The price: ${wordList(rejected)} are also rejected.` : null,
+    const costs = [isNumber(passed) ? `About ${share(passed, "pictures of no known class")} are still accepted.` : null,
+      rejected.length ? `It also rejects ${wordList(rejected)}.` : null,
       this.hardlyRejects() ? "Rejection hardly works for this model: it tells known from unknown pictures little better than chance "
         + `(AUROC ${fixed(auroc, 2)}; chance is 0.5).` : null].filter(Boolean);
     const control = checkboxControl('Answer "unknown" when unsure', this.page.rejecting, (on) => this.page.setRejecting(on));
     control.querySelector("input").id = "reject";
-    control.querySelector("input").setAttribute("aria-describedby", "price");
-    return element("div", { class: "rejection" }, control, element("p", { id: "price", class: "note" }, price.join(" ")));
+    control.querySelector("input").setAttribute("aria-describedby", "costs");
+    return element("div", { class: "rejection" }, control, element("p", { id: "costs", class: "note" }, costs.join(" ")));
   }
 
   empty(text) {
