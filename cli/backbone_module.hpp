@@ -13,6 +13,9 @@
 
 namespace parsnets::cli {
 
+/// The backbone of photographs when none is named.
+inline constexpr const char* kUsualBackbone = "mobilenet";
+
 /// What the command line says of a backbone. What it expects is in the preprocessing file NAME.json beside NAME.onnx;
 /// without one, as in ImageInput.
 struct BackboneChoice {

@@ -116,13 +116,13 @@ Command extract_command() {
   struct State {
     std::vector<std::string> images;
     std::filesystem::path out, labels;
-    BackboneChoice backbone;
+    BackboneChoice backbone{.file = kUsualBackbone};
     FeatureSource::Pooling pool{};
     ExtractionOptions options;
   };
   auto state = std::make_shared<State>();
   Command command{"extract", "turn photographs into the features of a data set, with a backbone",
-                  "parsnets extract photos --backbone resnet50 --attributes classes.csv -o my-data"};
+                  "parsnets extract photos --attributes classes.csv -o my-data"};
   command.by_place = {"images"};
   command.options
       .texts("images", state->images,
@@ -144,8 +144,7 @@ Command extract_command() {
   command.options.bytes("memory-limit", state->backbone.memory_limit,
                         "maximum memory of the process; fails before starting if the work does not fit");
   command.run = [state](Context& context) {
-    refuse_if(state->images.empty() || state->out.empty() || state->backbone.file.empty(),
-              "extract: expected --images DIR|FILE…, --backbone NAME|FILE.onnx and --out DIR");
+    refuse_if(state->images.empty() || state->out.empty(), "extract: expected --images DIR|FILE… and --out DIR");
     auto& options = state->options;
     if (context.is_given("pool")) state->backbone.pool = state->pool;
     options.limits = state->backbone.limits();

@@ -82,8 +82,6 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
 /// With statistics, a folder gives class names, semantics and split alone.
 void without_features(LoadOptions& load) { load.read_features = load.require_features = false; }
 
-constexpr const char* kUsualBackbone = "mobilenet";
-
 struct State {
   std::string data, stats;
   std::filesystem::path out, run, classes;

@@ -20,13 +20,13 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
 # What is counted, the most there may be, and whether --check holds it.
 LIMITS = {
-    "lines in src, include and cli": (49500, True),
+    "lines in src, include and cli": (47800, True),
     "lines in tests": (39000, False),
-    "files in src": (312, True),
-    "option names of all commands": (100, True),
+    "files in src": (300, True),
+    "option names of all commands": (95, True),
     "options in `train --help`": (25, True),
     "public C++ types": (80, True),
-    "functions of the C interface": (73, True),
+    "functions of the C interface": (70, True),
     "files in the reading path of `train`": (16, True),
 }
 

@@ -93,7 +93,7 @@ struct Model {
   std::size_t dimensions = 0;                ///< d, features per sample
   FeaturePreprocess feature_preprocess;      ///< raw features to x
   Encoder encoder;                           ///< x to e
-  Gates gates;                               ///< e to open networks
+  Gates gates;                               ///< e to open gates
   bool networks_see_encoding = false;        ///< z = e; otherwise z = x
   Direction direction = Direction::forward;  ///< which of the fields below are used
   Targets targets = Targets::semantics;      ///< what f predicts

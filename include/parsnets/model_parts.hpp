@@ -85,7 +85,7 @@ struct Gates {
   std::size_t open = 1;              ///< k, 1 <= k <= K
   Matrix<float> anchors;             ///< K x h, unit rows; empty unless kind is anchor
 
-  /// Writes the k open networks of one embedding e (h values), ascending; ties go to the lower index.
+  /// Writes the k open gates of one embedding e (h values), ascending; ties go to the lower index.
   void select(std::span<const float> e, std::span<std::uint16_t> chosen) const;
 };
 

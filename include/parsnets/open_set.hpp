@@ -68,7 +68,7 @@ struct Rejection {
   bool operator==(const Rejection&) const = default;  ///< every field
 };
 
-/// Why a sample is unknown, in one sentence for people. Evidence out of range is named first, by its order; otherwise
+/// Why a sample is unknown, in one sentence. Evidence out of range is named first, by its order; otherwise
 /// the evidence that takes most from known_score(): the lowest weight·(value − typical value) among low score, energy
 /// and fit, high distance and outside, and length on either side. Where none of these lowers it, or no typical values
 /// are known, the sentence says that all of it together is too weak. Meaningless for samples that are not unknown.

@@ -73,7 +73,7 @@ bool has_place(std::span<const float> vector) {
   return std::ranges::any_of(vector, [](float v) { return v != 0; });
 }
 
-/// Unseen classes that have adapted score higher: seen ones need less of a handicap against them.
+/// Unseen classes that have adapted score higher: seen ones need a smaller gamma against them.
 void shift_gamma(Model& model) {
   ClassBank& classes = model.classes;
   double unseen = 0, moved = 0;

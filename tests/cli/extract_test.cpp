@@ -160,7 +160,7 @@ TEST_F(ExtractCommand, SettingsOfTheNetwork) {
 }
 
 TEST_F(ExtractCommand, IsCheckedBeforeTheWork) {
-  run_error({"extract", "--images", at("photos")}, 2, "--backbone");
+  run_error({"extract", "--images", at("photos")}, 2, "--out");
   run_error(words("network.onnx/below"), 3, "network.onnx/below");
   write_text_file(dir / "classes.csv", "class,furry\nbear,1\ndeer,1\n");
   run_error(words("data", {"--attributes", at("classes.csv")}), 3, "none for 'frog'");
