@@ -258,7 +258,7 @@ pnrt_status pnrt_add_class(pnrt_bank* bank, const char* name, const float* attri
 pnrt_status pnrt_remove_class(pnrt_bank* bank, const char* name);
 
 #ifndef PNRT_NO_LEARN
-/* ---- Learning on the device: samples move the places of classes (docs/device.md). Class space only. ---- */
+/* ---- Learning on the device: samples move the prototypes of classes (docs/device.md). Class space only. ---- */
 
 /* Size of the learning memory of a bank; 0 if its model has no class space, or if it exceeds size_t. */
 size_t pnrt_learning_bytes(const pnrt_bank* bank);

@@ -290,8 +290,8 @@ def field_block(part):
                          f"{statistics.mean(pile['classes_moved']):.0f}", spread(pile["zsl_without"]),
                          spread(pile["zsl_with"]), f"{change[0]:+.2f}", spread(pile["h_without"]),
                          spread(pile["h_with"]), f"{change[1]:+.2f}"])
-        lines += table(["pile", "samples", "classes moved", "ZSL without", "ZSL with", "change", "H without", "H with",
-                        "change"], rows)
+        lines += table(["unlabelled", "samples", "classes moved", "ZSL without", "ZSL with", "change", "H without",
+                        "H with", "change"], rows)
     return lines
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How large the project is, and how large it may be: lines, files, options, public types, functions.
+"""How large the project is, and how large it may be: lines, files, options, public types, functions, README.
 
   size.py           prints the table
   size.py --check   exit 1, naming what has grown, if a number is above its limit; lines of tests have none
@@ -28,6 +28,7 @@ LIMITS = {
     "public C++ types": (80, True),
     "functions of the C interface": (70, True),
     "files in the reading path of `train`": (16, True),
+    "lines of README.md": (150, True),
 }
 
 
@@ -65,6 +66,7 @@ def counts(program):
         "functions of the C interface": len(
             FUNCTION.findall((ROOT / "include/parsnets/parsnets.h").read_text("utf-8"))),
         "files in the reading path of `train`": len(re.findall(r"^\d+\. `", steps, re.M)),
+        "lines of README.md": lines([ROOT / "README.md"]),
     }
 
 

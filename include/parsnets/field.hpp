@@ -1,12 +1,11 @@
 #pragma once
-// Learning in the field: places of classes move by labelled examples (teach) and by unlabelled samples (adapt), without
+// Learning in the field: class prototypes move by labelled examples (teach) and by unlabelled samples (adapt), without
 // training. Models with targets classes only. With x̂ = (f − μ)/‖f − μ‖ a sample in class space and p⁰ the unit place of
 // a class from its description (and, for seen classes, from its training samples), places are the posterior means of a
 // von Mises-Fisher distribution with a conjugate prior:
 //   taught:   p¹ = unit(κ·p⁰ + Σ x̂)       over the examples of the class
-//   adapted:  p  = unit(β·p¹ + Σ r·x̂)     over unlabelled samples, r = softmax of τ·(score − γ·[seen]) over all
-//   classes,
-//                                          counted as 0 below θ
+//   adapted:  p  = unit(β·p¹ + Σ r·x̂)     over unlabelled samples; r is the softmax of τ·(score − γ·[seen]) over all
+//                                          classes, counted as 0 below θ
 // The model keeps these sums beside p⁰, so that p⁰ bounds how far a class may go and everything can be undone.
 
 #include <span>
@@ -25,7 +24,7 @@ struct AdaptOptions {
   std::size_t batch = 20000;         ///< samples of a batch, at least 1
 };
 
-/// Moves places of classes by n x d unlabelled raw samples, and tells the model's record if any moved. Classes with
+/// Moves class prototypes by n x d unlabelled raw samples, and tells the model's record if any moved. Classes with
 /// fewer than 3 convincing samples stay. At most 10·β samples per class are remembered, so that adapting again and
 /// again on the same samples converges. The result does not depend on the number of threads. Throws usage unless the
 /// model has targets classes and for less than one round, bad_input for unknown classes, no samples, a wrong d or

@@ -75,7 +75,7 @@ struct Prototypes {
 
 struct PreparedClasses;  // model/prediction.hpp
 
-/// How examples and unlabelled samples move places of classes (parsnets/field.hpp).
+/// How examples and unlabelled samples move prototypes of classes (parsnets/field.hpp).
 struct FieldSettings {
   double example_prior = 5;  ///< κ: examples that the place before them counts as
   double strength = 20;      ///< β: unlabelled samples that the place before them counts as
@@ -112,7 +112,7 @@ struct Model {
   /// κ, targets classes: a class with n samples lies at (n·mean + κ·predicted)/(n + κ).
   double prior_samples = 0;
   Matrix<float> attribute_head;  ///< targets classes: (o+1) x m, predicts semantics from f; the last row is the offset
-  /// How examples and unlabelled samples move places of classes.
+  /// How examples and unlabelled samples move prototypes of classes.
   FieldSettings field;
   /// What can be predicted.
   ClassBank classes;

@@ -286,7 +286,7 @@ typedef struct parsnets_adaptation {
   double likelihood_gain; /* mean over the samples */
 } parsnets_adaptation;
 
-/* Moves places of classes by unlabelled samples. `movable`: the indices of `movable_count` classes that may move; NULL:
+/* Moves class prototypes by unlabelled samples. `movable`: the indices of `movable_count` classes that may move; NULL:
  * all unseen classes. At most `rounds` rounds; 0: the default. 40,000 samples or more are taken in batches of 20,000,
  * one after the other. `support` and `degrees`: C values each, or NULL: the samples that a class was given, and the
  * angle by which it moved; 0 for classes that did not. `classes` is C. */
@@ -704,7 +704,7 @@ typedef struct parsnets_reproduce_options {
   uint32_t seeds;       /* number of seeds of the methods, 1 to 1000 */
   uint64_t seed;        /* the first one */
   int32_t ablation;     /* nonzero: also the parts of the method, with the first seed */
-  int32_t sparsity;     /* nonzero: also the numbers of open networks, with the first seed */
+  int32_t sparsity;     /* nonzero: also the numbers of active networks, with the first seed */
   int32_t report;       /* nonzero: also report.html */
   size_t points;        /* maximum number of points in the t-SNE maps of the report */
   const char *own_rows; /* file with rows of one's own, shown as not measured here; or NULL */

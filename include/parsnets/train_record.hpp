@@ -113,7 +113,7 @@ struct ObjectiveStep {
 struct FieldRecord {
   double zsl = 0, h = 0;                                ///< without unlabelled samples
   double adapted_zsl = 0, adapted_h = 0;                ///< adapted to the samples of all classes
-  double worst_fall = 0;                                ///< of either, in points, on three unsuitable piles; 0: none
+  double worst_fall = 0;                                ///< of either, in points, on three unsuitable sets; 0: none
   double one_example_zsl = 0, five_examples_zsl = 0;    ///< with so many examples of each class
   bool operator==(const FieldRecord&) const = default;  ///< every field
 };

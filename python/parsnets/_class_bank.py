@@ -127,7 +127,7 @@ class ClassBank:
         return self._apply(X, learn)
 
     def adapt(self, X: ArrayLike, *, classes: Optional[ArrayLike] = None, rounds: int = 20) -> Adaptation:
-        """Adapt the places of classes to unlabelled samples, without training.
+        """Adapt the prototypes of classes to unlabelled samples, without training.
 
         Accuracies on the samples of X are transductive afterwards, not inductive.
 

@@ -49,7 +49,7 @@ void derive_validation(Split& split, const std::vector<std::int32_t>& labels,
 /// What the layout of the lists in a .mat file says of the version of the Proposed Split.
 std::string split_layout(const Split& split, bool has_train_and_val);
 
-/// For people: the file that was given and the version, where known.
+/// Human-readable: the file that was given and the version, where known.
 std::string split_name(const Split& split);
 
 struct SplitOptions {

@@ -248,7 +248,7 @@ class Study {
     const Dataset& data = *found;
     for (const auto& part : plan_) {
       if (!suits(variant, part)) {
-        result_.skipped.push_back(fmt::format("{}: the sweep over open networks needs {} training samples, found {}",
+        result_.skipped.push_back(fmt::format("{}: the sweep over active networks needs {} training samples, found {}",
                                               variant.title, kSweptNetworks, variant.samples));
         continue;
       }

@@ -264,8 +264,8 @@ std::vector<ResultTable> study_tables(const Sets& sets, const std::vector<CitedR
   ablation.notes = {"Rows of the paper's method, which have the squared loss, choose lambda on validation classes."};
   add_failures(sets, &StudySet::ablation, ablation);
 
-  ResultTable sparsity = accuracy_table("sparsity", sets, &StudySet::sparsity, "open networks", {zsl, h},
-                                        "Sparsity: accuracies in percent by the number of open networks of 200");
+  ResultTable sparsity = accuracy_table("sparsity", sets, &StudySet::sparsity, "active networks", {zsl, h},
+                                        "Sparsity: accuracies in percent by the number of active networks of 200");
   for (auto& row : sparsity.rows)  // "parsnets active=10"
     row.heads[0] = row.heads[0].substr(row.heads[0].rfind('=') + 1);
   add_failures(sets, &StudySet::sparsity, sparsity);

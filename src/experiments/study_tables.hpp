@@ -17,7 +17,7 @@ struct StudySet {
 };
 
 /// The tables of a study, in this order: ZSL accuracy (table 1), U, S and H (table 2), parts of the method, numbers of
-/// open networks, seconds and sizes, 95 % intervals, differences from the first method with p of the paired test, and
+/// active networks, seconds and sizes, 95 % intervals, differences from the first method with p of the paired test, and
 /// what the columns are.
 inline constexpr const char* kTableNames[] = {"zsl",   "gzsl",      "ablation",    "sparsity",
                                               "costs", "intervals", "comparisons", "data"};

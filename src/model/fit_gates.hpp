@@ -39,7 +39,7 @@ struct GateRoom {
 class GateChooser {
  public:
   explicit GateChooser(const Gates& gates);
-  /// The open networks of embeddings of h values each, as Gates::select() chooses them: rows x k.
+  /// The active networks of embeddings of h values each, as Gates::select() chooses them: rows x k.
   void choose(std::span<const float* const> e, std::size_t h, GateRoom& room, MatrixView<std::uint16_t> chosen) const;
 
  private:
@@ -47,7 +47,7 @@ class GateChooser {
   double longest_ = 0;  ///< length of the longest anchor
 };
 
-/// The open networks of every row of E: N x k.
+/// The active networks of every row of E: N x k.
 Matrix<std::uint16_t> open_networks(const Gates& gates, MatrixView<const float> e, ThreadPool& pool);
 
 GateUsage gate_usage(MatrixView<const std::uint16_t> open, std::size_t networks);

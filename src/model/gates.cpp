@@ -1,4 +1,4 @@
-// Choosing the open networks of a sample, one by one or for a whole matrix, and fitting anchors. Both ways of choosing
+// Choosing the active networks of one sample or of a whole matrix, and fitting anchors. Both ways of choosing
 // give the same networks: a product in float ranks the anchors, and only those whose rank its rounding could change are
 // scored again as Gates::select does.
 

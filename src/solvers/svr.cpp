@@ -76,7 +76,7 @@ void check_samples(const GatedSamples& s) {
   if (s.open.rows() != n)
     bad_array("open", fmt::format("{} rows, one per sample", n), fmt::format("{}", s.open.rows()));
   if (s.networks == 0 || s.networks > 65536 || k == 0 || k > s.networks)
-    bad_array("open", fmt::format("1 to {} open networks per sample, at most 65536 networks", s.networks),
+    bad_array("open", fmt::format("1 to {} active networks per sample, at most 65536 networks", s.networks),
               fmt::format("{}", k));
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < k; ++j)

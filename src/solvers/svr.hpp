@@ -32,7 +32,7 @@ struct SvrOptions {
 /// The samples as the gated kernel sees them. Nothing is owned.
 struct GatedSamples {
   MatrixView<const float> z;             ///< N x h
-  MatrixView<const std::uint16_t> open;  ///< N x k, the open networks of each sample, ascending
+  MatrixView<const std::uint16_t> open;  ///< N x k, the active networks of each sample, ascending
   std::size_t networks = 0;              ///< K
 };
 

@@ -19,6 +19,7 @@ class Size(FolderCase):
         self.put("include/parsnets/parsnets.h", "PARSNETS_API int f(void);\nPARSNETS_API int g(int, PARSNETS_API_T);\n")
         self.put("docs/options.md", "## a\n| `--x` | 1 |\n| `--y` | 1 |\n## b\n| `--x` | 2 |\n")
         self.put("docs/architecture.md", "### `train`\n\n1. `a`: x\n2. `b`: y\n\n### `predict`\n\n1. `a`: x\n")
+        self.put("README.md", "one\ntwo\nthree\n")
         self.put("tool", "#!/bin/sh\nprintf 'Data:\\n  --x\\n  --y\\n\\nCommon options:\\n  --json\\n'\n")
         (self.root / "tool").chmod(0o755)
 
@@ -33,7 +34,8 @@ class Size(FolderCase):
         self.assertEqual(self.numbers("--parsnets", str(self.root / "tool")), {
             "lines in src, include and cli": 10, "lines in tests": 7, "files in src": 2,
             "option names of all commands": 2, "options in `train --help`": 2, "public C++ types": 3,
-            "functions of the C interface": 2, "files in the reading path of `train`": 2})
+            "functions of the C interface": 2, "files in the reading path of `train`": 2,
+            "lines of README.md": 3})
 
     def test_without_the_tool_its_help_is_left_out(self):
         self.assertNotIn("options in `train --help`", self.numbers())
