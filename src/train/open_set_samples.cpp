@@ -164,13 +164,14 @@ class FoldQueue {
   FoldQueue(std::size_t folds, ProgressObserver* progress) : folds_(folds), progress_(progress) {}
 
   /// Calls take(fold, pool, observer) for every fold; the observer lets a fit be cancelled without telling of its own
-  /// stages. The thread that called this one alone calls the progress.
+  /// stages. The thread that called this one alone calls the progress, and always has the first fold: it can cancel
+  /// however the others are shared out.
   template <class Take>
   void run(ThreadPool& pool, bool two, const Take& take) {
-    const auto work = [&](ThreadPool& own, ProgressObserver* progress) {
+    const auto work = [&](std::size_t first, ThreadPool& own, ProgressObserver* progress) {
       Team team(*this, progress);
       try {
-        for (std::size_t f = next_++; f < folds_ && !stopped_; f = next_++) {
+        for (std::size_t f = first; f < folds_ && !stopped_; f = next_++) {
           take(f, own, &team);
           ++done_;
         }
@@ -179,12 +180,14 @@ class FoldQueue {
       }
     };
     if (two && pool.size() > 1) {
-      ThreadPool first(pool.size() - pool.size() / 2), second(pool.size() / 2);
-      const auto other = std::async(std::launch::async, [&] { work(second, nullptr); });
-      work(first, progress_);
+      next_ = 2;
+      ThreadPool half(pool.size() - pool.size() / 2), rest(pool.size() / 2);
+      const auto other = std::async(std::launch::async, [&] { work(1, rest, nullptr); });
+      work(0, half, progress_);
       other.wait();
     } else {
-      work(pool, progress_);
+      next_ = 1;
+      work(0, pool, progress_);
     }
     if (failure_) std::rethrow_exception(failure_);
   }
