@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <exception>
@@ -52,16 +53,18 @@ struct ThreadPool::State {
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake, idle;
-  Job* job = nullptr;
-  std::size_t generation = 0, running = 0;
-  bool stop = false;
+  Job* job = nullptr;  ///< changed under the mutex, as the numbers below are; those are read without it, too
+  std::atomic<std::size_t> generation{0}, running{0};
+  std::atomic<bool> stop{false};
 
   void loop() {
     inside_pool = true;
     std::size_t seen = 0;
-    std::unique_lock lock(mutex);
     for (;;) {
-      wake.wait(lock, [&] { return stop || generation != seen; });
+      const auto called = [&] { return stop.load() || generation.load() != seen; };
+      look_for(called);
+      std::unique_lock lock(mutex);
+      wake.wait(lock, called);
       if (stop) return;
       seen = generation;
       Job* mine = job;
@@ -72,6 +75,21 @@ struct ThreadPool::State {
       lock.lock();
       if (--running == 0) idle.notify_all();
     }
+  }
+
+  /// Loops follow each other within microseconds, and waking a thread takes as long as a small one: it pays to look for
+  /// a moment before sleeping.
+  template <typename Condition>
+  static void look_for(const Condition& condition) {
+    using Clock = std::chrono::steady_clock;
+    for (const auto end = Clock::now() + std::chrono::microseconds(100); !condition() && Clock::now() < end;)
+      for (int i = 0; i < 16; ++i) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
+      }
   }
 };
 
@@ -119,6 +137,11 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t grain,
     inside_pool = false;
     std::unique_lock lock(state_->mutex);
     state_->job = nullptr;  // late wakers find no job
+    if (state_->running != 0) {
+      lock.unlock();
+      State::look_for([&] { return state_->running.load() == 0; });
+      lock.lock();
+    }
     state_->idle.wait(lock, [&] { return state_->running == 0; });
   }
   if (job.error) std::rethrow_exception(job.error);

@@ -63,7 +63,7 @@ class ValidationModel {
       predictor.visit_scores(x, pool, visit);
     };
     const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
-                                            data, fold_, /*with_temperature=*/false);
+                                            data, fold_, /*pool=*/nullptr);
     before_ = {"", result.zsl, result.h};
     gamma_ = result.gamma;
   }
@@ -76,7 +76,7 @@ class ValidationModel {
     const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
     const auto score = recogniser_of(device, pool_).visit_scores;
     const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
-                                            data_, fold_, /*with_temperature=*/false, gamma_);
+                                            data_, fold_, /*pool=*/nullptr, gamma_);
     return {"", result.zsl, result.h};
   }
 

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "base/exponentials.hpp"
 #include "data/sample_set.hpp"
 #include "eval/metrics.hpp"
 #include "eval/scoring.hpp"
@@ -20,59 +22,116 @@ namespace {
 
 constexpr double kRange = 1e4;  ///< t stays within the largest spread of a row's scores, divided and multiplied by this
 
-constexpr double kNothing = -45;  ///< exp of it is below the rounding error of 1
+constexpr std::size_t kRows = 64;  ///< of one piece of work
+constexpr std::size_t kLanes = 4;  ///< sums that are added up side by side
 
-/// Calls with every row of scores, in their order.
-using Rows = std::function<void(const std::function<void(std::size_t i, std::span<const float> row)>&)>;
+/// L' and L'' of scores, of which the seen classes' are less by gamma. Sums have one order, whatever the number of
+/// threads.
+class Objective {
+ public:
+  struct Slopes {
+    double first = 0, second = 0;
+  };
 
-struct Slopes {
-  double first = 0, second = 0;
+  Objective(std::size_t classes, const ScoreRows& unseen, const ScoreRows& seen, const GzslLabels& given, double gamma,
+            ThreadPool& pool)
+      : unseen_(unseen), seen_(seen), gamma_(static_cast<float>(gamma)), pool_(pool) {
+    candidates_.assign(given.seen.classes.begin(), given.seen.classes.end());
+    lowered_ = candidates_.size();
+    candidates_.insert(candidates_.end(), given.unseen.classes.begin(), given.unseen.classes.end());
+    labels_.assign(given.unseen.labels.begin(), given.unseen.labels.end());
+    unseen_rows_ = labels_.size();
+    labels_.insert(labels_.end(), given.seen.labels.begin(), given.seen.labels.end());
+    places_ = places_of_labels(labels_, places_of(candidates_, classes, "candidate classes"), "scores");
+  }
+
+  /// Of a row's scores, the largest.
+  double spread() const {
+    const auto check = [&](std::size_t first, MatrixView<const float> scores) {
+      check_finite_scores(scores, candidates_, "scores", first);
+    };
+    unseen_(check);
+    seen_([&](std::size_t first, MatrixView<const float> scores) { check(unseen_rows_ + first, scores); });
+    std::vector<double> spreads(labels_.size());
+    each_row([&](std::size_t i, std::span<const double> z, std::span<double>) {
+      spreads[i] = -*std::ranges::min_element(z);
+    });
+    return *std::ranges::max_element(spreads);
+  }
+
+  Slopes at(double beta) const {
+    std::vector<Slopes> rows(labels_.size());
+    each_row([&](std::size_t i, std::span<const double> z, std::span<double> w) {
+      exponentials(beta, z, w);
+      std::fill(w.begin() + static_cast<std::ptrdiff_t>(candidates_.size()), w.end(), 0.0);
+      double weight[kLanes] = {}, mean[kLanes] = {}, square[kLanes] = {};
+      for (std::size_t c = 0; c < z.size(); c += kLanes)
+        for (std::size_t l = 0; l < kLanes; ++l) {
+          const double part = w[c + l] * z[c + l];
+          weight[l] += w[c + l];
+          mean[l] += part;
+          square[l] += part * z[c + l];
+        }
+      const auto sum = [](const double(&v)[kLanes]) { return (v[0] + v[1]) + (v[2] + v[3]); };
+      const double total = sum(weight), middle = sum(mean) / total;
+      rows[i] = {middle - z[places_[i]], std::max(0.0, sum(square) / total - middle * middle)};
+    });
+    Slopes sum;
+    for (const Slopes& row : rows) {
+      sum.first += row.first;
+      sum.second += row.second;
+    }
+    const auto n = static_cast<double>(rows.size());
+    return {sum.first / n, sum.second / n};
+  }
+
+ private:
+  /// Calls body(i, z, room) for every row, in any order: the candidates' scores less the highest of them, filled up
+  /// with zeros to whole lanes, and as much room.
+  template <typename Body>
+  void each_row(const Body& body) const {
+    const auto visit = [&](std::size_t first, MatrixView<const float> scores) {
+      pool_.parallel_for(scores.rows(), kRows, [&](std::size_t begin, std::size_t end, std::size_t) {
+        std::vector<double> z((candidates_.size() + kLanes - 1) / kLanes * kLanes, 0.0), room(z.size());
+        for (std::size_t r = begin; r < end; ++r) {
+          const auto row = scores.row(r);
+          double top = -std::numeric_limits<double>::infinity();
+          for (std::size_t c = 0; c < candidates_.size(); ++c) {
+            const float score = row[static_cast<std::size_t>(candidates_[c])];
+            z[c] = c < lowered_ ? score - gamma_ : score;
+            top = std::max(top, z[c]);
+          }
+          for (std::size_t c = 0; c < candidates_.size(); ++c) z[c] -= top;
+          body(first + r, z, room);
+        }
+      });
+    };
+    unseen_(visit);
+    seen_([&](std::size_t first, MatrixView<const float> scores) { visit(unseen_rows_ + first, scores); });
+  }
+
+  const ScoreRows &unseen_, &seen_;
+  float gamma_;
+  ThreadPool& pool_;
+  std::vector<std::int32_t> candidates_, labels_;
+  std::size_t lowered_ = 0, unseen_rows_ = 0;
+  std::vector<std::size_t> places_;
 };
 
-Slopes slopes(const Rows& rows, std::span<const std::int32_t> labels, std::span<const std::int32_t> candidates,
-              double beta) {
-  Slopes sum;
-  rows([&](std::size_t i, std::span<const float> row) {
-    const double top = row[static_cast<std::size_t>(candidates[best_place(row, candidates)])];
-    double weight = 0, mean = 0, square = 0;
-    for (const std::int32_t c : candidates) {
-      const double z = row[static_cast<std::size_t>(c)] - top;
-      if (beta * z < kNothing) continue;
-      const double w = std::exp(beta * z);
-      weight += w;
-      mean += w * z;
-      square += w * z * z;
-    }
-    mean /= weight;
-    sum.first += mean - (row[static_cast<std::size_t>(labels[i])] - top);
-    sum.second += std::max(0.0, square / weight - mean * mean);
-  });
-  const auto n = static_cast<double>(labels.size());
-  return {sum.first / n, sum.second / n};
-}
+}  // namespace
 
-double fit(const Rows& rows, std::size_t classes, std::span<const std::int32_t> labels,
-           std::span<const std::int32_t> candidates) {
-  places_of_labels(labels, places_of(candidates, classes, "candidate classes"), "scores");
-
-  double spread = 0;
-  rows([&](std::size_t i, std::span<const float> row) {
-    check_finite_scores({row.data(), 1, row.size()}, candidates, "scores", i);
-    double low = row[static_cast<std::size_t>(candidates[0])], high = low;
-    for (const std::int32_t c : candidates) {
-      low = std::min<double>(low, row[static_cast<std::size_t>(c)]);
-      high = std::max<double>(high, row[static_cast<std::size_t>(c)]);
-    }
-    spread = std::max(spread, high - low);
-  });
+double fit_temperature(std::size_t classes, const ScoreRows& unseen, const ScoreRows& seen, const GzslLabels& given,
+                       double gamma, ThreadPool& pool) {
+  const Objective objective(classes, unseen, seen, given, gamma, pool);
+  const double spread = objective.spread();
   if (spread == 0) return 1;  // every temperature gives the uniform distribution
 
   double low = 1 / (spread * kRange), high = kRange / spread;
-  if (slopes(rows, labels, candidates, low).first >= 0) return 1 / low;
-  if (slopes(rows, labels, candidates, high).first <= 0) return 1 / high;
+  if (objective.at(low).first >= 0) return 1 / low;
+  if (objective.at(high).first <= 0) return 1 / high;
   double beta = std::sqrt(low * high), change = high - low;
   for (int step = 0; step < 200 && change > 1e-12 * beta; ++step) {  // halving alone would need 45
-    const Slopes at = slopes(rows, labels, candidates, beta);
+    const auto at = objective.at(beta);
     if (at.first == 0) break;
     (at.first < 0 ? low : high) = beta;
     const double newton = beta - at.first / at.second;
@@ -82,31 +141,6 @@ double fit(const Rows& rows, std::size_t classes, std::span<const std::int32_t> 
     beta = next;
   }
   return 1 / beta;
-}
-
-}  // namespace
-
-double fit_temperature(std::size_t classes, const ScoreRows& unseen, const ScoreRows& seen, const GzslLabels& given,
-                       double gamma) {
-  std::vector<float> calibrated(classes);
-  const Rows rows = [&](const auto& visit) {
-    const auto visit_side = [&](const ScoreRows& side, std::size_t start) {
-      side([&](std::size_t first, MatrixView<const float> scores) {
-        for (std::size_t r = 0; r < scores.rows(); ++r) {
-          std::ranges::copy(scores.row(r), calibrated.begin());
-          for (const auto c : given.seen.classes) calibrated[static_cast<std::size_t>(c)] -= static_cast<float>(gamma);
-          visit(start + first + r, calibrated);
-        }
-      });
-    };
-    visit_side(unseen, 0);
-    visit_side(seen, given.unseen.labels.size());
-  };
-  std::vector<std::int32_t> labels(given.unseen.labels.begin(), given.unseen.labels.end()),
-      candidates(given.seen.classes.begin(), given.seen.classes.end());
-  labels.insert(labels.end(), given.seen.labels.begin(), given.seen.labels.end());
-  candidates.insert(candidates.end(), given.unseen.classes.begin(), given.unseen.classes.end());
-  return fit(rows, classes, labels, candidates);
 }
 
 // Gamma and temperature of a model from labelled samples.
@@ -146,7 +180,7 @@ void calibrate(Model& model, MatrixView<const float> x, std::span<const std::int
   unseen_scores([&](std::size_t first, MatrixView<const float> scores) { count.add_unseen(first, scores); });
   seen_scores([&](std::size_t first, MatrixView<const float> scores) { count.add_seen(first, scores); });
   const double gamma = count.best_gamma();
-  model.temperature = fit_temperature(classes, unseen_scores, seen_scores, sides, gamma);
+  model.temperature = fit_temperature(classes, unseen_scores, seen_scores, sides, gamma, pool);
   model.gamma = gamma;
 }
 

@@ -15,6 +15,7 @@
 #include "parsnets/evaluation.hpp"
 #include "parsnets/matrix.hpp"
 #include "parsnets/predictor.hpp"
+#include "parsnets/threads.hpp"
 
 namespace parsnets {
 
@@ -90,7 +91,7 @@ class GzslCount {
 /// lies at 0 or infinity (all labels on top, or scores no better than chance) it is 1e-4 or 1e4 times the largest
 /// spread of scores in a row; 1 if all scores of each row are equal. Visits the scores some dozens of times.
 double fit_temperature(std::size_t classes, const ScoreRows& unseen, const ScoreRows& seen, const GzslLabels& labels,
-                       double gamma);
+                       double gamma, ThreadPool& pool);
 
 /// How many test samples of class `label` were taken for class `predicted`; both are places in the data set's classes.
 struct Confusion {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/exponentials.hpp"
 #include "base/linalg.hpp"
 
 namespace parsnets {
@@ -11,7 +12,6 @@ namespace parsnets {
 namespace {
 
 constexpr double kStill = 1e-6;          ///< places that move less than this have arrived
-constexpr double kNothing = 25;          ///< exp(−25) is nothing beside 1
 constexpr std::size_t kBlockRows = 512;  ///< samples whose scores are in memory at once
 
 /// Calls visit(sample, scores of its row) from several threads.
@@ -54,9 +54,7 @@ Expectation expect(const Pile& pile, const Movable& classes, const Matrix<float>
       }
     }
     const double highest = std::max(top, pile.rest[i]);
-    double sum = std::exp(pile.rest[i] - highest);
-    for (std::size_t c = 0; c < k; ++c)
-      if (scores[c] > highest - kNothing) sum += std::exp(static_cast<double>(scores[c]) - highest);
+    const double sum = std::exp(pile.rest[i] - highest) + exponentials(1, highest, scores);
     likelihood[i] = highest + std::log(sum);
     // θ is at least one half: at most one class is convincing.
     responsibility[i] = std::exp(top - highest) / sum;
@@ -117,12 +115,14 @@ std::vector<double> rest_of(const Matrix<float>& samples, const Matrix<float>& v
                             double sharpness, ThreadPool& pool) {
   std::vector<double> rest(samples.rows(), -std::numeric_limits<double>::infinity());
   if (vectors.rows() == 0) return rest;
-  visit_scores(samples, vectors, pool, [&](std::size_t i, std::span<const float> scores) {
-    double top = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t c = 0; c < scores.size(); ++c) top = std::max(top, sharpness * (scores[c] - penalty[c]));
-    for (std::size_t c = 0; c < scores.size(); ++c)
-      if (const double z = sharpness * (scores[c] - penalty[c]); z > top - kNothing) sum += std::exp(z - top);
-    rest[i] = top + std::log(sum);
+  visit_scores(samples, vectors, pool, [&](std::size_t i, std::span<float> scores) {
+    double top = -std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < scores.size(); ++c) {
+      const double z = sharpness * (scores[c] - penalty[c]);
+      scores[c] = static_cast<float>(z);
+      top = std::max(top, z);
+    }
+    rest[i] = top + std::log(exponentials(1, top, scores));
   });
   return rest;
 }

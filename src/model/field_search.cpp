@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/exponentials.hpp"
 #include "base/linalg.hpp"
 #include "data/sample_set.hpp"
 #include "features/preprocess.hpp"
@@ -21,7 +22,6 @@ constexpr Start kStarts[] = {{0, 1.2, 0.3},  {0.35, 1.2, 0.3}, {-0.35, 1.2, 0.3}
 constexpr int kOwnRounds = 4, kModelRounds = 4, kEndRounds = 2;
 constexpr double kSearchStrength = 20, kSeenPenalty = 0.05;  ///< β of the search; γ₀
 constexpr double kLeastEvidence = 1e-6, kLeastAxis = 1e-6, kFlatFloor = 1e-3;
-constexpr double kLeastExponent = -25;     ///< exp(-25) is nothing beside 1
 constexpr std::size_t kSearchRows = 2048;  ///< samples whose responsibilities are in memory at once
 
 void unit_rows(Matrix<double>& rows) {
@@ -184,12 +184,7 @@ FieldSearch::Round FieldSearch::expect(const Matrix<float>& given, ThreadPool& p
         const auto row = r.row(i);
         const double rest = rest_[first + i],
                      top = std::max(rest, sharpness_ * static_cast<double>(*std::ranges::max_element(row)));
-        double sum = std::exp(rest - top);
-        for (float& v : row) {
-          const double z = sharpness_ * v - top;
-          v = z > kLeastExponent ? static_cast<float>(std::exp(z)) : 0;
-          sum += v;
-        }
+        const double sum = std::exp(rest - top) + exponentials(sharpness_, top, row);
         for (float& v : row) v = static_cast<float>(v / sum);
         likelihood[i] = top + std::log(sum);
       }

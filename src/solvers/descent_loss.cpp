@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/exponentials.hpp"
 #include "base/linalg.hpp"
 #include "model/field_em.hpp"
 #include "solvers/gated_kernel.hpp"
@@ -72,8 +73,7 @@ double LossOfOutputs::softmax_rows(MatrixView<const float> f, MatrixView<float> 
     const auto row = logits.row(r);
     const std::size_t y = slots_.of(first + begin + r);
     const float top = *std::max_element(row.begin(), row.end()), own = row[y];
-    double sum = 0;
-    for (float& v : row) sum += v = std::exp(v - top);
+    const double sum = exponentials(1, top, row);
     loss += weight_ * (std::log(sum) + top - own);
     const auto scale = static_cast<float>(weight_ * tau / sum);
     for (float& v : row) v *= scale;

@@ -185,7 +185,7 @@ std::vector<FoldResult> Candidates::evaluate_path(std::span<const Candidate* con
       const auto scores_of = [&](const Matrix<float>& f) {
         return [&](const ScoreVisitor& visit) { predictor.compare(f.view(), pool_, visit); };
       };
-      tell(i, evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, !quick));
+      tell(i, evaluate_fold(scores_of(unseen), scores_of(seen), data_, split, quick ? nullptr : &pool_));
       if (field_folds_ != nullptr)
         field_folds_->push_back(field_fold({model, predictor.classes(), unseen, seen}, data_, split, results[i].gamma,
                                            path[i]->options.run.seed));

@@ -97,14 +97,14 @@ FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fo
       });
     };
   };
-  return evaluate_fold(source(fold.unseen), source(fold.seen), data, fold);
+  return evaluate_fold(source(fold.unseen), source(fold.seen), data, fold, &pool);
 }
 
 FoldResult evaluate_fold(const ScoreRows& unseen_scores, const ScoreRows& seen_scores, const Dataset& data,
-                         const Fold& fold, bool with_temperature, std::optional<double> gamma) {
+                         const Fold& fold, ThreadPool* pool, std::optional<double> gamma) {
   FoldResult result;
   const auto unseen_labels = labels_of(data, fold.unseen), seen_labels = labels_of(data, fold.seen);
-  const std::uint64_t kept_bytes = with_temperature ? kKeptScores : 0;  // else they are visited once
+  const std::uint64_t kept_bytes = pool != nullptr ? kKeptScores : 0;  // else they are visited once
   const ScoreRows unseen = kept(unseen_scores, fold.unseen.size(), data.classes(), kept_bytes),
                   seen = kept(seen_scores, fold.seen.size(), data.classes(), kept_bytes);
   const GzslLabels labels{{unseen_labels, fold.held_classes}, {seen_labels, fold.fit_classes}};
@@ -120,8 +120,8 @@ FoldResult evaluate_fold(const ScoreRows& unseen_scores, const ScoreRows& seen_s
   seen([&](std::size_t first, MatrixView<const float> scores) { gzsl->add_seen(first, scores); });
   result.gamma = gamma ? *gamma : gzsl->best_gamma();
   result.h = gzsl->at(result.gamma).h;
-  if (!with_temperature) return result;
-  result.temperature = fit_temperature(data.classes(), unseen, seen, labels, result.gamma);
+  if (pool == nullptr) return result;
+  result.temperature = fit_temperature(data.classes(), unseen, seen, labels, result.gamma, *pool);
   return result;
 }
 

@@ -48,9 +48,9 @@ Matrix<float> predict_rows(const Model& model, const Dataset& data, std::span<co
                            ThreadPool& pool);
 /// Scores a model that was fitted on fold.fit; its class bank is in the data set's class order.
 FoldResult evaluate_fold(const Model& model, const Dataset& data, const Fold& fold, ThreadPool& pool);
-/// The same from scores of fold.unseen and fold.seen; the temperature is the costly part and may be left out. With a
-/// gamma, `h` is that at it.
+/// The same from scores of fold.unseen and fold.seen; without a pool the temperature, the costly part, is left out.
+/// With a gamma, `h` is that at it.
 FoldResult evaluate_fold(const ScoreRows& unseen, const ScoreRows& seen, const Dataset& data, const Fold& fold,
-                         bool with_temperature = true, std::optional<double> gamma = {});
+                         ThreadPool* pool, std::optional<double> gamma = {});
 
 }  // namespace parsnets

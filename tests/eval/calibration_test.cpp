@@ -27,13 +27,14 @@ struct CalibrationProblem {
   Labels labels, candidates;
 
   MatrixView<const float> view() const { return {scores.data(), labels.size(), classes}; }
-  double fit() const {  // in blocks of 8 rows
+  double fit(unsigned threads = 1) const {  // in blocks of 96 rows
+    ThreadPool pool(threads);
     const auto all = [&](const ScoreVisitor& visit) {
-      for (std::size_t first = 0; first < labels.size(); first += 8)
-        visit(first, {view().row(first).data(), std::min<std::size_t>(8, labels.size() - first), classes});
+      for (std::size_t first = 0; first < labels.size(); first += 96)
+        visit(first, {view().row(first).data(), std::min<std::size_t>(96, labels.size() - first), classes});
     };
     return fit_temperature(
-        classes, all, [](const ScoreVisitor&) {}, {{labels, candidates}, {}}, 0);
+        classes, all, [](const ScoreVisitor&) {}, {{labels, candidates}, {}}, 0, pool);
   }
 
   double loss(double t) const {
@@ -65,6 +66,12 @@ CalibrationProblem drawn(Rng& rng, std::size_t n, std::size_t classes, double sc
     p.labels.push_back(static_cast<std::int32_t>(label));
   }
   return p;
+}
+
+TEST(Temperature, HasTheSameBitsForAnyNumberOfThreads) {
+  Rng rng(5);
+  const CalibrationProblem p = drawn(rng, 700, 9, 2, 0.5);
+  EXPECT_EQ(p.fit(1), p.fit(3));
 }
 
 TEST(Temperature, NoTemperatureOfADenseGridFitsBetter) {
@@ -183,8 +190,9 @@ TEST(Temperature, OfSeenAndUnseenSamplesIsThatOfAllWithGammaTakenOffKeptOrNot) {
       };
       return kept(counted, rows.rows(), rows.cols(), bytes);
     };
+    ThreadPool pool(2);
     const double found =
-        fit_temperature(p.classes, source(0), source(1), {{labels[0], unseen}, {labels[1], seen}}, gamma);
+        fit_temperature(p.classes, source(0), source(1), {{labels[0], unseen}, {labels[1], seen}}, gamma, pool);
     EXPECT_NEAR(found / p.fit(), 1, 1e-10);
     if (bytes == 0)
       EXPECT_GT(visits, 6);
