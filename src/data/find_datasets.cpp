@@ -93,7 +93,7 @@ bool is_dataset(const fs::path& folder) {
 
 /// `first` to the front, where it is there.
 void put_first(std::vector<std::string>& names, const std::string& first) {
-  std::ranges::stable_partition(names, [&](const std::string& name) { return name == first; });
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) { return name == first; });
 }
 
 void list_plain(const fs::path& folder, FoundDataset& found) {

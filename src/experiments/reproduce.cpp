@@ -332,7 +332,8 @@ class Study {
             is_reported(entry) && fs::exists(folder / "model.safetensors"))
           shown.push_back(folder);
       // The page opens with the first: the default model, which ablation and sweep are about.
-      std::ranges::stable_partition(shown, [](const fs::path& folder) { return folder.filename() == "default"; });
+      std::stable_partition(shown.begin(), shown.end(),
+                            [](const fs::path& folder) { return folder.filename() == "default"; });
       reported_.insert(reported_.end(), shown.begin(), shown.end());
     }
     result_.tables = study_tables(sets, own_);
