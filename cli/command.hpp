@@ -16,6 +16,7 @@
 
 #include "base/options.hpp"
 #include "base/processes.hpp"
+#include "base/text.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/progress.hpp"
 
@@ -59,8 +60,12 @@ inline std::vector<std::string> parts_of(const std::string& list, char separator
 
 // Messages on standard error.
 
-/// Writes to standard error. Where nobody reads it, as in a closed pipe or on a full disk, the work goes on.
-inline void say(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+/// Writes to standard error what a terminal does not act on. Where nobody reads it, as in a closed pipe or on a full
+/// disk, the work goes on.
+inline void say(std::string_view text) {
+  const std::string shown = escaped_lines(text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
 
 /// To standard error at once, and to the "warnings" of the command's JSON. Nothing for "".
 inline void warn(Context& context, const std::string& warning) {

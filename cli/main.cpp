@@ -189,9 +189,21 @@ std::string spelled(std::string_view option, std::string_view value) {
   return flag_option(option == "allow-trained-samples" ? "force" : option, value);
 }
 
-// Text from a damaged file may not be UTF-8.
+// Text from a damaged file may not be UTF-8, and what a terminal acts on may be in it: DEL and U+0080 to U+009F, which
+// JSON does not escape by itself.
 std::string text_of(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string dumped = json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text;
+  for (std::size_t i = 0; i < dumped.size(); ++i) {
+    if (dumped[i] == '\xc2' && static_cast<unsigned char>(dumped[i + 1]) < 0xa0)
+      ++i;  // as UTF-8
+    else if (dumped[i] != '\x7f') {
+      text += dumped[i];
+      continue;
+    }
+    text += fmt::format("\\u{:04x}", static_cast<unsigned char>(dumped[i]));
+  }
+  return text;
 }
 
 /// Returns the code.
@@ -247,14 +259,15 @@ int run(ProcessGroup& group, Command& command, OptionTable& common, CommonOption
     TerminalProgress progress(options.quiet || !group.is_first());
     const auto print = [&](const std::string& text) {
       progress.clear();
-      if (group.is_first()) std::cout << text << std::flush;
+      if (group.is_first()) std::cout << escaped_lines(text) << std::flush;
     };
     Context context{options, &progress, given, print, group.processes(), object_is_open};
     Output output = command.run(context);
     add_warnings(context, output.json);
     progress.clear();
     if (!group.is_first()) return output.failure.empty() ? 0 : static_cast<int>(ErrorCode::failure);
-    if (!output.already_printed) std::cout << (options.json ? text_of(output.json, 2) + "\n" : output.text);
+    if (!output.already_printed)
+      std::cout << (options.json ? text_of(output.json, 2) + "\n" : escaped_lines(output.text));
     std::cout.flush();
     if (!std::cout) throw Error(ErrorCode::failure, "cannot write to standard output");
     if (output.failure.empty()) return 0;

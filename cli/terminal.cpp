@@ -138,8 +138,8 @@ void TerminalProgress::draw(const ProgressEvent& event, double elapsed) {
   const int filled = event.total > 0 ? std::min(room, static_cast<int>(done / total * room)) : 0;
   const std::string bar =
       std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(room - filled), '.');
-  say(fmt::format("\r\033[K{} {}[{}]{} {}", event.stage, colour_ ? "\033[36m" : "", bar, colour_ ? "\033[0m" : "",
-                  tail));
+  fmt::print(stderr, "\r\033[K{} {}[{}]{} {}", event.stage, colour_ ? "\033[36m" : "", bar, colour_ ? "\033[0m" : "",
+             tail);
   std::fflush(stderr);
   drawn_ = true;
 }

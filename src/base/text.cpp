@@ -68,6 +68,17 @@ std::string escaped(std::string_view text, std::size_t longest) {
   return out;
 }
 
+std::string escaped_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find_first_of("\n\t"), text.size());
+    out += escaped(text.substr(0, length));
+    if (length < text.size()) out += text[length];
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+  return out;
+}
+
 std::string in_quotes(std::string_view text) { return "'" + escaped(text, 39) + "'"; }
 
 void require_printable(const std::vector<std::string>& names, const std::string& file, const std::string& field) {

@@ -19,6 +19,8 @@ bool is_utf8(std::string_view text);
 /// For terminals: control characters, line ends and broken bytes as \xNN. Where that becomes longer than `longest`,
 /// what is left of it is "…".
 std::string escaped(std::string_view text, std::size_t longest = std::string::npos);
+/// The same for text of several lines, which keeps its line ends and tabs.
+std::string escaped_lines(std::string_view text);
 /// 'text' for messages: control characters and broken bytes escaped, cut after about 40 bytes.
 std::string in_quotes(std::string_view text);
 /// Throws bad_input unless each name can be shown as it is, in one line of a terminal: control characters could act on

@@ -25,6 +25,12 @@ TEST(Text, NamesThatATerminalWouldActOnAreRefused) {
   }
 }
 
+TEST(Text, LinesForATerminalKeepTheirEndsAndTabsAlone) {
+  EXPECT_EQ(escaped_lines("a\tb\n\x1b[2Jc\xc2\x9b\r\n\n"), "a\tb\n\\x1b[2Jc\\xc2\\x9b\\x0d\n\n");
+  EXPECT_EQ(escaped_lines("Löwe"), "Löwe");
+  EXPECT_EQ(escaped_lines(""), "");
+}
+
 TEST(DidYouMean, NamesTheNearestForSlipsOfEveryKindAndIsSilentWhereNothingIsNear) {
   const std::vector<std::string> names{"train", "eval", "explain", "lambda", "semantic-lambda", "refine-steps"};
   for (const char* word : {"trian", "tran", "traiin", "traim"})

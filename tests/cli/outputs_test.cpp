@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.hpp"
 #include "cli/run_cli.hpp"
 
 namespace parsnets::test {
@@ -59,6 +60,28 @@ TEST_F(CliOutputs, TrainRefusesOutBesideRun) {
   run_error({"train", "--data", kDemo, "--out", dir.file("m"), "--run", dir.file("r")}, 2,
             "--run conflicts with --out");
   EXPECT_TRUE(fs::is_empty(dir.path()));
+}
+
+/// What a terminal would act on, but for line ends and tabs.
+bool acts_on_terminals(const std::string& text) { return escaped_lines(text) != text; }
+
+TEST_F(CliOutputs, NamesOfOthersDoNotReachTheTerminalAsTheyAre) {
+  const std::string folder = dir.file(
+      "de\x1b[31mmo\xc2\x9b"
+      "31m");
+  fs::copy(kDemo, folder);
+  const std::string model = dir.file("m\x1b[2J.safetensors");
+  for (const auto& words : std::vector<Words>{{"data", "inspect", folder},
+                                              {"train", "--data", folder, "--out", model, "--method", "ridge"},
+                                              {"info", model}}) {
+    for (const auto& more : {Words{}, Words{"--json"}}) {
+      const CliResult said = run_ok(words + more);
+      EXPECT_FALSE(acts_on_terminals(said.out)) << said.out;
+      EXPECT_FALSE(acts_on_terminals(said.err)) << said.err;
+    }
+  }
+  EXPECT_TRUE(has(run_ok({"info", model}).out, "de\\x1b[31mmo\\xc2\\x9b31m"));
+  EXPECT_EQ(run_json({"info", model})["file"], model) << "JSON keeps the name";
 }
 
 }  // namespace parsnets::test
