@@ -55,8 +55,7 @@ Output write_page([[maybe_unused]] PageState& state, [[maybe_unused]] Context& c
                             count, format_bytes(static_cast<double>(page.size())));
   return output;
 #else
-  throw Error(ErrorCode::usage,
-              "page: this build has no playground; install libcpp-httplib-dev and libssl-dev and build again");
+  throw Error(ErrorCode::usage, "page: this build has no playground; install libasio-dev and build again");
 #endif
 }
 

@@ -169,8 +169,7 @@ Output serve(ServeState& state, Context& context) {
 #else
 
 Output serve(ServeState&, Context&) {
-  throw Error(ErrorCode::usage,
-              "serve: this build has no HTTP server; install libcpp-httplib-dev and libssl-dev and build again");
+  throw Error(ErrorCode::usage, "serve: this build has no HTTP server; install libasio-dev and build again");
 }
 
 #endif

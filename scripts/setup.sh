@@ -3,7 +3,7 @@
 set -eu
 
 build="g++ cmake ninja-build pkg-config libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev
-       libcli11-dev nlohmann-json3-dev libfmt-dev libcpp-httplib-dev node-d3"
+       libcli11-dev nlohmann-json3-dev libfmt-dev libasio-dev node-d3"
 # What reads photographs; without it everything else works.
 photos="$build libopencv-dnn-dev libopencv-imgcodecs-dev"
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"

@@ -3,7 +3,7 @@
 # Usage: everywhere_guide_test.sh SOURCE_DIR PARSNETS; exit code 77: what it needs is not there
 set -eu
 if "$2" page --model none --out none.html 2>&1 | grep -q 'no playground'; then
-  echo "SKIPPED: the page needs a build with libcpp-httplib-dev"
+  echo "SKIPPED: the page needs a build with libasio-dev"
   exit 77
 fi
 work=$(mktemp -d)

@@ -1,238 +1,242 @@
 #include "serve/connection.hpp"
 
-#include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-
-#include "serve/http.hpp"
-#include "serve/request_checks.hpp"
+#include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
+#include <asio/write.hpp>
+#include <thread>
 
 namespace parsnets {
 
 namespace {
 
-constexpr std::size_t kPiece = 64 << 10;  // bytes of one read
+using asio::ip::tcp;
+using Phase = Connection::Phase;
 
-int milliseconds_until(Clock::time_point time) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
-}
+constexpr std::size_t kLeastOfAddress = 16;      // connections of an address that is the only one
+constexpr std::size_t kMostRefused = 64;         // connections that are told so and have not hung up yet
+constexpr std::size_t kMostReserved = 1u << 20;  // bytes for a body before any of it has come
 
-constexpr std::size_t kMostReserved = 1 << 20;  // bytes for a body before any of it has come
-
-/// cpp-httplib does not tell its handlers which connection they serve.
-thread_local Exchange* current = nullptr;
-
-void fill(httplib::Response& to, HttpResponse from, bool page) {
-  to.status = from.status;
-  for (const auto& [name, value] : headers_of(from, page)) to.set_header(name, value);
-  to.set_header("Content-Type", from.type);
-  to.body = std::move(from.body);
-  current->status = from.status;
-}
+/// Those of equal rank make room in the order in which they began to wait.
+int rank_of(Phase phase) { return std::min(static_cast<int>(phase), static_cast<int>(Phase::head)); }
 
 }  // namespace
 
-/// Negative: failed; 0: it took too long; else bits: 1 for the socket, 2 for `stop`, a descriptor that ends the wait.
-int Connection::poll_for(Wait wait, short events, int stop, Clock::time_point until) {
-  pollfd either[2]{{socket_, events, 0}, {stop, POLLIN, 0}};
-  int found = 0;
-  on_wait_(wait);
-  do found = ::poll(either, 2, milliseconds_until(until));
-  while (found < 0 && errno == EINTR);
-  on_wait_(Wait::nothing);
-  return found <= 0 ? found : (either[0].revents != 0 ? 1 : 0) | (either[1].revents != 0 ? 2 : 0);
-}
-
-bool Connection::wait_for_request(std::chrono::milliseconds most) {
-  if (taken_ < received_.size()) return true;
-  const int found = poll_for(Wait::request, POLLIN, stop_, Clock::now() + most);
-  return found > 0 && (found & 1) != 0;
-}
-
-bool Connection::wait(short events, int stop) {
-  const int found = milliseconds_until(deadline_) == 0 ? 0 : poll_for(needs_, events, stop, deadline_);
-  timed_out_ = timed_out_ || found == 0;
-  return found > 0 && (found & 1) != 0;
-}
-
-/// More bytes in received_; false: the other side sends none, or not in time or before `stop`.
-bool Connection::receive(int stop) {
-  if (taken_ == received_.size()) {
-    received_.clear();
-    taken_ = 0;
+void ServerLoop::take(tcp::socket socket, std::string address) {
+  std::size_t all = 0, own = 0, refused = 0;
+  for (const auto& one : open) {
+    all += one->is_served();
+    own += one->is_served() && one->address() == address;
+    refused += !one->is_served();
   }
-  while (!ended_) {
-    if (Clock::now() >= deadline_) {  // also while bytes keep coming
-      timed_out_ = true;
-      return false;
+  const bool crowded = own >= std::max(options.connections / 2, kLeastOfAddress);
+  const bool served = (!crowded && all < options.connections) || make_room(crowded ? &address : nullptr);
+  if (!served) {
+    metrics.add_refused("connections");
+    if (refused >= kMostRefused)
+      std::shared_ptr(*std::ranges::find_if(open, [](const auto& one) { return !one->is_served(); }))->close();
+  }
+  const auto connection = std::make_shared<Connection>(*this, std::move(socket), std::move(address), served);
+  connection->begin();
+}
+
+/// `address`: one of these ends; null: of any. False: there is none to end.
+bool ServerLoop::make_room(const std::string* address) {
+  std::shared_ptr<Connection> first;
+  for (const auto& one : open)
+    if (one->is_served() && (address == nullptr || one->address() == *address) && one->can_make_room() &&
+        (first == nullptr || rank_of(one->phase()) < rank_of(first->phase())))
+      first = one;
+  if (first != nullptr) first->close();
+  return first != nullptr;
+}
+
+void ServerLoop::stop() {
+  stopping = true;
+  for (const auto& one : std::vector(open.begin(), open.end()))
+    if (one->phase() == Phase::idle || one->phase() == Phase::head) one->close();
+}
+
+Connection::Connection(ServerLoop& loop, tcp::socket socket, std::string address, bool served)
+    : loop_(loop), socket_(std::move(socket)), timer_(loop.io), address_(std::move(address)), served_(served) {
+  socket_.non_blocking(true);
+  socket_.set_option(tcp::no_delay(true));
+}
+
+void Connection::begin() {
+  place_ = loop_.open.insert(loop_.open.end(), shared_from_this());
+  loop_.metrics.add_connections(served_);
+  safely([this] { served_ ? next_request() : throw HttpError(503, "too many connections"); });
+}
+
+bool Connection::can_make_room() {
+  std::error_code failed;
+  return phase_ != Phase::answering && (phase_ != Phase::idle || socket_.available(failed) == 0);
+}
+
+/// Errors of the work become responses.
+template <class Work>
+void Connection::safely(const Work& work) {
+  try {
+    try {
+      work();
+    } catch (const HttpError& error) {
+      refuse(error);
+    } catch (const std::exception&) {
+      refuse(HttpError(503, "the server is out of memory"));
     }
-    const std::size_t before = received_.size();
-    received_.resize(before + kPiece);
-    const ssize_t got = ::recv(socket_, received_.data() + before, kPiece, 0);
-    received_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got > 0) return true;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!wait(POLLIN, stop)) return false;
-    } else if (got == 0 || errno != EINTR) {
-      ended_ = true;
-    }
-  }
-  return false;
-}
-
-std::string Connection::read_head(std::size_t most) {
-  for (std::size_t checked = 0;;) {
-    const std::string_view head = std::string_view(received_).substr(taken_);
-    for (; checked < std::min(head.size(), most); ++checked) {
-      const char c = head[checked];
-      if ((c == '\n' && (checked == 0 || head[checked - 1] != '\r')) ||
-          (checked > 0 && head[checked - 1] == '\r' && c != '\n'))
-        throw HttpError(400, "every header line must end in CRLF");
-      if (static_cast<unsigned char>(c) < ' ' && c != '\r' && c != '\n' && c != '\t')
-        throw HttpError(400, "the headers contain a control character");
-      if (c != '\n' || checked < 3 || head[checked - 2] != '\n') continue;
-      std::string whole(head.substr(0, checked + 1));
-      taken_ += whole.size();
-      return whole;
-    }
-    if (checked >= most) throw HttpError(431, "the headers are too large");
-    if (receive(stop_)) continue;
-    if (timed_out_) throw HttpError(408, "the headers took too long to arrive");
-    return "";
+  } catch (const std::exception&) {  // not even for a refusal; other connections go on
+    close();
   }
 }
 
-void Connection::replay(std::string head) {
-  replayed_ = std::move(head);
-  replayed_taken_ = 0;
-}
-
-ssize_t Connection::read(char* data, std::size_t size) {
-  if (replayed_taken_ < replayed_.size()) {
-    const std::size_t count = std::min(size, replayed_.size() - replayed_taken_);
-    std::memcpy(data, replayed_.data() + replayed_taken_, count);
-    replayed_taken_ += count;
-    return static_cast<ssize_t>(count);
-  }
-  if (!written_.empty() && !flush()) return -1;  // 100 Continue
-  if (taken_ == received_.size() && !receive()) return timed_out_ ? -1 : 0;
-  const std::size_t count = std::min(size, received_.size() - taken_);
-  std::memcpy(data, received_.data() + taken_, count);
-  taken_ += count;
-  return static_cast<ssize_t>(count);
-}
-
-ssize_t Connection::write(const char* data, std::size_t size) {
-  if (size < kPiece)
-    written_.append(data, size);
-  else if (!send_all(std::exchange(written_, {}), true) || !send_all({data, size}, false))
-    return -1;
-  return static_cast<ssize_t>(size);
-}
-
-bool Connection::flush() { return send_all(std::exchange(written_, {}), false); }
-
-bool Connection::send_all(std::string_view data, bool more) {
-  while (!data.empty()) {
-    const ssize_t sent = ::send(socket_, data.data(), data.size(), MSG_NOSIGNAL | (more ? MSG_MORE : 0));
-    if (sent > 0)
-      data.remove_prefix(static_cast<std::size_t>(sent));
-    else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait(POLLOUT)) return false;
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void Connection::close_gently(std::size_t most, std::chrono::milliseconds longest) {
-  ::shutdown(socket_, SHUT_WR);
-  needs_ = Wait::hang_up;
-  deadline_ = std::min(deadline_, Clock::now() + longest);
-  timed_out_ = false;
-  for (std::size_t bytes = 0; !ended_ && bytes < most; bytes += received_.size()) {
-    taken_ = received_.size();
-    if (!receive()) break;
-  }
-}
-
-Exchanger::Exchanger(ExchangeLimits limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {
-  set_payload_max_length(limits_.body_bytes);
-  set_keep_alive_timeout(std::chrono::ceil<std::chrono::seconds>(limits_.idle).count());
-  set_keep_alive_max_count(1000000);
-  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-    if (request.method == "POST") return HandlerResponse::Unhandled;  // its body comes first
-    answer(request, response);
-    return HandlerResponse::Handled;
+void Connection::enter(Phase phase, std::chrono::milliseconds limit, Clock::time_point from) {
+  phase_ = phase;
+  loop_.open.splice(loop_.open.end(), loop_.open, place_);
+  timer_.expires_at(from + limit);
+  timer_.async_wait([self = shared_from_this()](std::error_code cancelled) {
+    if (!cancelled && Clock::now() >= self->timer_.expiry()) self->safely([&] { self->time_is_over(); });
   });
-  Post(".*", [this](const httplib::Request& request, httplib::Response& response,
-                    const httplib::ContentReader& reader) { read_body_and_answer(request, response, reader); });
-  set_error_handler(
-      HandlerWithResponse([](const httplib::Request&, httplib::Response& response) {  // its own refusals have no body
-        current->status = response.status;
-        if (!response.body.empty()) return HandlerResponse::Unhandled;
-        fill(response, error_response(HttpError(response.status, "the request is not valid")), false);
-        response.set_header("Connection", "close");
-        return HandlerResponse::Handled;
-      }));
 }
 
-bool Exchanger::finish(Exchange& exchange, bool last) {
-  Connection& connection = *exchange.connection;
-  connection.replay(exchange.head.text());
-  current = &exchange;
-  bool closed = false;
-  const bool written = process_request(connection, last, closed, nullptr) && connection.flush();
-  current = nullptr;
-  return written && !last && !closed && exchange.body_complete;
+void Connection::time_is_over() {
+  if (phase_ == Phase::head) throw HttpError(408, "the headers took too long to arrive");
+  if (phase_ == Phase::body) throw HttpError(408, "the body took too long to arrive");
+  if (phase_ != Phase::answering) close();
 }
 
-void Exchanger::answer(const httplib::Request& request, httplib::Response& response) {
-  Exchange& exchange = *current;
-  HttpRequest& asked = exchange.request;
-  asked.method = request.method == "HEAD" ? "GET" : request.method;
-  asked.path = request.path;
-  asked.captured = std::move(exchange.found.captured);
-  asked.deadline = exchange.connection->deadline();
-  const Route& route = *exchange.found.route;
-  metrics_.add_in_flight(1);
-  fill(response, response_of([&] {
-         asked.query = checked_query(request.params, route);
-         return route.handle(asked);
-       }),
-       route.page);
-  metrics_.add_in_flight(-1);
-  // The time of the response begins when there is one.
-  exchange.connection->set_deadline(Clock::now() + limits_.response);
+void Connection::close() {
+  if (!socket_.is_open()) return;
+  std::error_code ignored;
+  socket_.close(ignored);
+  timer_.cancel();
+  loop_.metrics.add_connections(-static_cast<int>(served_));
+  loop_.open.erase(place_);
 }
 
-void Exchanger::read_body_and_answer(const httplib::Request& request, httplib::Response& response,
-                                     const httplib::ContentReader& reader) {
-  Exchange& exchange = *current;
-  HttpRequest& asked = exchange.request;
-  if (const std::string* type = exchange.head.find("content-type")) asked.type = media_type(*type);
-  asked.body = std::move(exchange.room);
-  asked.body.clear();
-  asked.body.reserve(std::min<std::size_t>(exchange.head.length.value_or(0), kMostReserved));
-  const bool complete = reader([&](const char* data, std::size_t size) {
-    asked.body.append(data, size);
-    return asked.body.size() <= limits_.body_bytes;
+void Connection::read() {
+  if (reading_ || !socket_.is_open()) return;
+  socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](std::error_code failed) {
+    self->reading_ = false;
+    if (!failed) self->safely([&] { self->receive(); });
   });
-  exchange.body_complete = complete;
-  if (complete) return answer(request, response);
-  const HttpError error = exchange.connection->timed_out() ? HttpError(408, "the body took too long to arrive")
-                          : asked.body.size() > limits_.body_bytes
-                              ? HttpError(413, fmt::format("the body has more than {} bytes", limits_.body_bytes))
-                              : HttpError(400, "the body is incomplete");
-  fill(response, error_response(error), false);
-  response.set_header("Connection", "close");
-  exchange.connection->set_deadline(Clock::now() + limits_.response);
+  reading_ = true;
+}
+
+void Connection::receive() {
+  if (phase_ == Phase::response || phase_ == Phase::answering) return;  // one request after the other
+  const bool body = phase_ == Phase::body;
+  const std::size_t most = body ? now_.head.length.value_or(0) - now_.request.body.size() : loop_.piece.size();
+  std::error_code failed;
+  const std::size_t got = socket_.read_some(asio::buffer(loop_.piece, most), failed);
+  if (failed == asio::error::would_block || failed == asio::error::interrupted) return read();
+  const std::string_view bytes(loop_.piece.data(), got);  // none: the client has ended or is gone
+  if (phase_ == Phase::refused) {
+    discarded_ += got;
+    return got > 0 && discarded_ < 2 * loop_.options.body_bytes ? read() : close();
+  }
+  if (body) {
+    if (got == 0) throw HttpError(400, "the body is incomplete");
+    now_.request.body += bytes;
+    return take_body();
+  }
+  if (got == 0) return close();
+  if (phase_ == Phase::idle) now_.begin = Clock::now();
+  received_ += bytes;
+  take_head();
+}
+
+void Connection::next_request() {
+  now_ = {};
+  if (loop_.stopping) return close();
+  enter(Phase::idle, loop_.options.idle);
+  received_.empty() ? read() : take_head();
+}
+
+void Connection::take_head() {
+  const std::size_t end = end_of_head(received_, now_.checked);
+  if (end == 0) {
+    if (phase_ == Phase::idle) enter(Phase::head, std::min(loop_.options.head, loop_.options.request), now_.begin);
+    return read();
+  }
+  now_.head = parse_request_head(std::string_view(received_).substr(0, end));
+  loop_.checks->check(now_.head, address_, now_.found);
+  const std::size_t length = now_.head.length.value_or(0), here = std::min(length, received_.size() - end);
+  now_.request.body.reserve(std::min(length, kMostReserved));
+  now_.request.body.assign(received_, end, here);
+  received_.erase(0, end + here);
+  if (here == length) return answer();
+  enter(Phase::body, loop_.options.request, now_.begin);
+  now_.head.find("expect") != nullptr ? send("HTTP/1.1 100 Continue\r\n\r\n", "", &Connection::take_body) : take_body();
+}
+
+void Connection::take_body() { now_.request.body.size() == now_.head.length ? answer() : read(); }
+
+void Connection::answer() {
+  phase_ = Phase::answering;
+  timer_.cancel();
+  HttpRequest& request = now_.request;
+  request.method = now_.head.method == "HEAD" ? "GET" : now_.head.method;
+  request.path = now_.head.path();
+  if (const std::string* type = now_.head.find("content-type")) request.type = media_type(*type);
+  request.captured = now_.found.captured;
+  request.deadline = now_.begin + loop_.options.request;
+  asio::post(loop_.workers, [self = shared_from_this(), busy = asio::make_work_guard(loop_.io)] {
+    Exchange& now = self->now_;
+    self->loop_.metrics.add_in_flight(1);
+    now.response = response_of([&] {
+      now.request.query = checked_query(now.head.target, *now.found.route);
+      return now.found.route->handle(now.request);
+    });
+    self->loop_.metrics.add_in_flight(-1);
+    for (;;) {
+      try {
+        const auto respond = [self] {
+          const bool last = self->loop_.stopping || self->now_.head.closes();
+          self->respond(last, last ? &Connection::close : &Connection::next_request);
+        };
+        return asio::post(self->loop_.io, [self, respond] { self->safely(respond); });
+      } catch (const std::exception&) {  // no memory is left; the loop will free some
+        std::this_thread::yield();
+      }
+    }
+  });
+}
+
+void Connection::respond(bool last, void (Connection::*then)()) {
+  HttpResponse& response = now_.response;
+  const Route* route = now_.found.route;
+  if (served_)
+    loop_.metrics.add_request(route == nullptr ? "none" : route->path, response.status,
+                              std::chrono::duration<double>(Clock::now() - now_.begin).count());
+  std::string head = response_head(response, route != nullptr && route->page, last);
+  if (now_.head.method == "HEAD") response.body.clear();
+  enter(Phase::response, loop_.options.request);
+  send(std::move(head), std::move(response.body), then);
+}
+
+void Connection::refuse(const HttpError& error) {
+  now_.response = error_response(error);
+  if (received_.starts_with("HEAD ")) now_.head.method = "HEAD";
+  if (error.status() == 405) now_.response.headers.emplace_back("Allow", error.place().expected);
+  respond(true, &Connection::hang_up);
+}
+
+void Connection::send(std::string head, std::string body, void (Connection::*then)()) {
+  sent_ = {std::move(head), std::move(body)};
+  asio::async_write(socket_, std::array{asio::buffer(sent_.first), asio::buffer(sent_.second)},
+                    [self = shared_from_this(), then](std::error_code failed, std::size_t) {
+                      if (failed) return self->close();
+                      self->sent_ = {};
+                      self->safely([&] { ((*self).*then)(); });
+                    });
+}
+
+void Connection::hang_up() {
+  std::error_code ignored;
+  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  enter(Phase::refused, loop_.options.drain);
+  read();
 }
 
 }  // namespace parsnets

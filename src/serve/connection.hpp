@@ -1,109 +1,101 @@
 #pragma once
-// One connection: buffered, with a time by which reading or writing has to be done, however slow the other side is.
+// Connections: each goes from request to request by the events of one loop. The thread of the loop owns all sockets, so
+// that a slow client costs a few hundred bytes and no thread; routes answer on threads of their own.
 
-#include <httplib.h>
-
-#include <chrono>
-#include <functional>
+#include <array>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/thread_pool.hpp>
+#include <list>
+#include <memory>
 #include <string>
-#include <string_view>
 
 #include "serve/http.hpp"
+#include "serve/http_server.hpp"
 #include "serve/metrics.hpp"
 #include "serve/request_checks.hpp"
 
 namespace parsnets {
 
-/// What a connection waits for from its client. Earlier ones make room for other connections first.
-enum class Wait { nothing, hang_up, request, rest };
+class Connection;
 
-/// Does not own the socket, which must not block. The stream that cpp-httplib reads a request from and writes its
-/// response to.
-class Connection : public httplib::Stream {
- public:
-  /// `stop`: a descriptor that becomes readable when the server stops. `on_wait` is told when a wait begins, and with
-  /// `nothing` when it ends.
-  Connection(
-      int socket, int stop, std::function<void(Wait)> on_wait = [](Wait) {})
-      : socket_(socket), stop_(stop), on_wait_(std::move(on_wait)) {}
+/// What the connections of a server share. For the thread of the loop alone.
+struct ServerLoop {
+  const HttpServerOptions options;
+  Metrics& metrics;
+  asio::io_context io{};
+  asio::thread_pool workers;
+  std::unique_ptr<const RequestChecks> checks{};
+  std::list<std::shared_ptr<Connection>> open{};  ///< who has waited longest for its client first
+  std::array<char, 64 << 10> piece{};             ///< what is read lands here first
+  bool stopping = false;
 
-  /// Waits for the first byte of a request; false: none came, or the server stops.
-  bool wait_for_request(std::chrono::milliseconds most);
-  /// From here on read() and write() fail after this time.
-  void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
-  Clock::time_point deadline() const { return deadline_; }
-  /// Bytes up to and including the empty line; they are consumed. Empty: the connection ended first. Throws HttpError:
-  /// 408, 431 above `most` bytes, 400 for what can be no head. Nobody waits for the rest when the server stops.
-  std::string read_head(std::size_t most);
-  /// What read() gives before the bytes that come from the other side.
-  void replay(std::string head);
-  /// Sends what was written.
-  bool flush();
-  /// Ends the connection so that a response can be read by a client that is still sending: takes `most` bytes of it
-  /// for `longest`.
-  void close_gently(std::size_t most, std::chrono::milliseconds longest);
-
-  bool timed_out() const { return timed_out_; }
-
-  bool is_readable() const override { return true; }
-  bool is_writable() const override { return true; }
-  ssize_t read(char* data, std::size_t size) override;
-  ssize_t write(const char* data, std::size_t size) override;
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return socket_; }
+  ServerLoop(HttpServerOptions with, Metrics& counters)
+      : options(std::move(with)), metrics(counters), workers(options.connections) {}
+  /// Serves a client, or refuses it where there is no room. Where a connection waits for its client, that one goes.
+  void take(asio::ip::tcp::socket socket, std::string address);
+  /// From here on responses end their connections; those without a whole head end now.
+  void stop();
 
  private:
-  bool receive(int stop = -1);
-  bool wait(short events, int stop = -1);
-  bool send_all(std::string_view data, bool more);
-
-  int poll_for(Wait wait, short events, int stop, Clock::time_point until);
-
-  int socket_, stop_;
-  const std::function<void(Wait)> on_wait_;
-  Wait needs_ = Wait::rest;
-  Clock::time_point deadline_ = Clock::time_point::max();
-  std::string received_, replayed_, written_;
-  std::size_t taken_ = 0, replayed_taken_ = 0;  ///< of received_, of replayed_
-  bool timed_out_ = false, ended_ = false;
+  bool make_room(const std::string* address);
 };
 
-// A request between its head and its response: cpp-httplib reads the body and writes the response.
-
-struct Exchange {
-  RequestHead head;
-  FoundRoute found;
-  HttpRequest request;
-  Connection* connection = nullptr;
-  std::string room;            ///< memory for the body, used again by the next request of the connection
-  bool body_complete = false;  ///< or there is none
-  int status = 0;              ///< of the response that was written
-};
-
-struct ExchangeLimits {
-  std::chrono::milliseconds response{10000};  ///< for writing it
-  std::chrono::milliseconds idle{15000};      ///< told to clients
-  std::size_t body_bytes = 16u << 20;
-};
-
-/// Thread-safe: every thread finishes exchanges of its own.
-class Exchanger : private httplib::Server {
+class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `metrics` must outlive it.
-  Exchanger(ExchangeLimits limits, Metrics& metrics);
+  /// What it does. All but the last wait for the client, and the earlier make room for others first.
+  enum class Phase { refused, idle, head, body, response, answering };
 
-  /// Reads the body of a request whose head was checked, has its route answer and writes the response. `last`: the
-  /// connection ends after it. Whether the connection can be used again.
-  bool finish(Exchange& exchange, bool last);
+  /// `address`: the bytes of the client's address, of IPv6 those of the network. `served`: it takes one of the places.
+  Connection(ServerLoop& loop, asio::ip::tcp::socket socket, std::string address, bool served);
+  /// It waits for a request, or tells that there is no room.
+  void begin();
+  void close();
+
+  Phase phase() const { return phase_; }
+  const std::string& address() const { return address_; }
+  bool is_served() const { return served_; }
+  /// Whether it waits for its client, and nothing has come.
+  bool can_make_room();
 
  private:
-  void read_body_and_answer(const httplib::Request& request, httplib::Response& response,
-                            const httplib::ContentReader& reader);
-  void answer(const httplib::Request& request, httplib::Response& response);
+  template <class Work>
+  void safely(const Work& work);
+  void enter(Phase phase, std::chrono::milliseconds limit, Clock::time_point from = Clock::now());
+  void time_is_over();
+  void read();
+  void receive();
+  void next_request();
+  void take_head();
+  void take_body();
+  void answer();
+  void respond(bool last, void (Connection::*then)());
+  void send(std::string head, std::string body, void (Connection::*then)());
+  /// Tells an error and ends the connection once the client has hung up: ended earlier, it might not read why.
+  void refuse(const HttpError& error);
+  void hang_up();
 
-  const ExchangeLimits limits_;
-  Metrics& metrics_;
+  ServerLoop& loop_;
+  asio::ip::tcp::socket socket_;
+  asio::steady_timer timer_;
+  const std::string address_;
+  const bool served_;
+  std::list<std::shared_ptr<Connection>>::iterator place_{};
+  Phase phase_ = Phase::idle;
+  bool reading_ = false;  ///< it will be called when there is something to read
+  std::string received_;
+  std::pair<std::string, std::string> sent_;  ///< head and body, while they are
+  std::size_t discarded_ = 0;                 ///< bytes that came after it was refused
+
+  struct Exchange {
+    Clock::time_point begin = Clock::now();  ///< of its first byte
+    std::size_t checked = 0;                 ///< bytes of the head
+    RequestHead head;
+    FoundRoute found;
+    HttpRequest request;
+    HttpResponse response;
+  } now_;
 };
 
 }  // namespace parsnets

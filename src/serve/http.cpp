@@ -69,6 +69,28 @@ std::string_view http_error_code(int status) {
   }
 }
 
+std::string_view http_title(int status) {
+  switch (status) {
+    case 200: return "OK";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 408: return "Request Timeout";
+    case 411: return "Length Required";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 503: return "Service Unavailable";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Internal Server Error";
+  }
+}
+
 HttpResponse error_response(const HttpError& error) {
   nlohmann::ordered_json json{{"code", http_error_code(error.status())}, {"message", error.what()}};
   if (!error.place().field.empty()) json["field"] = error.place().field;
@@ -108,13 +130,11 @@ std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& 
   return headers;
 }
 
-std::string closing_text(const HttpResponse& response, bool head_alone) {
-  std::string reason(http_error_code(response.status));
-  std::ranges::replace(reason, '_', ' ');
-  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason);
-  for (const auto& [name, value] : headers_of(response, false)) text += fmt::format("{}: {}\r\n", name, value);
-  return text + fmt::format("Connection: close\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", response.type,
-                            response.body.size(), head_alone ? "" : response.body);
+std::string response_head(const HttpResponse& response, bool page, bool last) {
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, http_title(response.status));
+  for (const auto& [name, value] : headers_of(response, page)) text += fmt::format("{}: {}\r\n", name, value);
+  return text + fmt::format("Connection: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n",
+                            last ? "close" : "keep-alive", response.type, response.body.size());
 }
 
 FoundRoute find_route(std::span<const Route> routes, std::string_view method, std::string_view path) {

@@ -55,6 +55,8 @@ class HttpError : public std::runtime_error {
 
 /// The word for a status in the JSON of errors: 404 is "not_found".
 std::string_view http_error_code(int status);
+/// What HTTP calls a status: "Not Found".
+std::string_view http_title(int status);
 /// {"error": {"code", "message", …}}.
 HttpResponse error_response(const HttpError& error);
 /// What `work` returns, or the response for what it throws. Only messages of HttpError and Error are told.
@@ -69,13 +71,13 @@ struct Route {
   std::vector<std::string> parameters = {};  ///< that a query may have, each once; any other gets 400
 };
 
-// What every response carries, and the text of responses that end a connection.
+// What every response carries.
 
 /// The headers of a response except its type and length: its own, security and caching. `page`: as in Route.
 std::vector<std::pair<std::string, std::string>> headers_of(const HttpResponse& response, bool page);
 
-/// A response that needs no parsed request, with the end of the connection. `head_alone`: to a HEAD request.
-std::string closing_text(const HttpResponse& response, bool head_alone = false);
+/// What is sent before the body. `last`: the connection ends after it.
+std::string response_head(const HttpResponse& response, bool page, bool last);
 
 // Which route answers a path.
 

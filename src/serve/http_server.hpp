@@ -28,12 +28,13 @@ struct HttpServerOptions {
   std::optional<double> rate{};
 };
 
-/// Answers requests on threads of its own, one per connection. One address gets half of the connections, or 16 if that
-/// is more. Requests that are not valid HTTP, that ask for a host
-/// that this is not, that come from pages of other sites or that lack the token never reach a route.
+/// One thread owns all sockets; routes answer on others. One address gets half of the connections, or 16 if that is
+/// more. Requests that are not valid HTTP, that ask for a host that this is not, that come from pages of other sites or
+/// that lack the token never reach a route.
 class HttpServer {
  public:
-  /// Listens from here on, and answers after start(). Throws usage as Listener. `metrics` must outlive it.
+  /// Listens from here on, and answers after start(). Throws usage when it
+  /// cannot, or for an address that is not loopback without `allow_remote`. `metrics` must outlive it.
   HttpServer(HttpServerOptions options, std::vector<Route> routes, Metrics& metrics);
   /// Stops.
   ~HttpServer();

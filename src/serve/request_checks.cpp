@@ -29,7 +29,8 @@ std::string name_of(std::string_view host) {
   return lower_case(port ? host.substr(0, colon) : host);
 }
 
-constexpr std::size_t kMostTarget = 8000;  // bytes; the library below refuses request lines of more than 8,192
+constexpr std::size_t kMostHeadBytes = 32 << 10;
+constexpr std::size_t kMostTarget = 8000;  // bytes
 constexpr std::size_t kMostLine = 8000;
 constexpr std::size_t kMostHeaders = 100;
 /// Of two of these, another reader could take the other one.
@@ -73,6 +74,19 @@ void parse_request_line(std::string_view line, RequestHead& head) {
   head.http_1_0 = version == "HTTP/1.0";
 }
 
+/// A part of a query as it was meant.
+std::string decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const bool coded = text[i] == '%' && i + 2 < text.size() &&
+                       std::from_chars(&text[i + 1], &text[i + 3], byte, 16).ptr == &text[i + 3];
+    out += coded ? static_cast<char>(byte) : text[i] == '+' ? ' ' : text[i];
+    if (coded) i += 2;
+  }
+  return out;
+}
+
 void read_length(RequestHead& head) {
   for (const auto& [name, value] : head.headers) {
     if (name == "content-length") {
@@ -91,18 +105,37 @@ void read_length(RequestHead& head) {
 
 }  // namespace
 
-std::map<std::string, std::string> checked_query(const std::multimap<std::string, std::string>& query,
-                                                 const Route& route) {
+std::size_t end_of_head(std::string_view received, std::size_t& checked) {
+  for (; checked < std::min(received.size(), kMostHeadBytes); ++checked) {
+    const char c = received[checked], before = checked == 0 ? '\0' : received[checked - 1];
+    if ((c == '\n') != (before == '\r')) throw HttpError(400, "every header line must end in CRLF");
+    if (static_cast<unsigned char>(c) < ' ' && c != '\r' && c != '\n' && c != '\t')
+      throw HttpError(400, "the headers contain a control character");
+    if (c == '\n' && checked >= 3 && received[checked - 2] == '\n') return checked + 1;
+  }
+  if (checked >= kMostHeadBytes) throw HttpError(431, "the headers are too large");
+  return 0;
+}
+
+std::map<std::string, std::string> checked_query(std::string_view target, const Route& route) {
   std::map<std::string, std::string> checked;
-  for (const auto& [name, value] : query) {
-    const std::string shown = name.substr(0, 64);
+  const auto start = target.find('?');
+  std::string_view rest = start == std::string_view::npos ? "" : target.substr(start + 1);
+  rest = rest.substr(0, rest.find('#'));
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    if (part.empty()) continue;
+    const auto equals = std::min(part.find('='), part.size());
+    const std::string name = decoded(part.substr(0, equals)), shown = name.substr(0, 64);
     if (std::ranges::find(route.parameters, name) == route.parameters.end()) {
       const std::string known =
           route.parameters.empty() ? "none" : fmt::format("{}", fmt::join(route.parameters, ", "));
       throw HttpError(400, fmt::format("unknown query parameter '{}'; this path has: {}", shown, known),
                       {shown, known, "another parameter"});
     }
-    if (!checked.emplace(name, value).second) throw HttpError({shown, "one value", "several"});
+    if (!checked.emplace(name, decoded(part.substr(std::min(equals + 1, part.size())))).second)
+      throw HttpError({shown, "one value", "several"});
   }
   return checked;
 }
@@ -110,7 +143,7 @@ std::map<std::string, std::string> checked_query(const std::multimap<std::string
 void RequestChecks::check(const RequestHead& head, const std::string& address, FoundRoute& found) const {
   if (!limiter_.allows(address, Clock::now())) throw refused("rate", {429, "too many requests from this address"});
   check_host(head);
-  found = find_route(routes_, head.method, std::string_view(head.target).substr(0, head.target.find_first_of("?#")));
+  found = find_route(routes_, head.method, head.path());
   if (found.route == nullptr || !found.route->open) {
     check_site(head);
     if (!rules_.token.empty()) check_token(head);
@@ -220,14 +253,6 @@ bool RequestHead::closes() const {
   const std::string* connection = find("connection");
   const std::string wish = connection == nullptr ? "" : lower_case(*connection);
   return wish.find("close") != std::string::npos || (http_1_0 && wish.find("keep-alive") == std::string::npos);
-}
-
-std::string RequestHead::text() const {
-  std::string out = fmt::format("{} {} HTTP/1.1\r\n", method, target);
-  for (const char* name : {"content-length", "expect"})
-    if (const std::string* value = find(name))
-      out += fmt::format("{}: {}\r\n", name, name == std::string_view("expect") ? lower_case(*value) : *value);
-  return out + "\r\n";
 }
 
 RequestHead parse_request_head(std::string_view text) {

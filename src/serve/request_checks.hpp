@@ -36,10 +36,13 @@ struct RequestHead {
   const std::string* find(std::string_view name) const;
   /// Whether the client wants the connection closed after this request.
   bool closes() const;
-  /// The head again, with the headers that say how long the body is and whether to ask for it, and no other that would
-  /// change how the body is read or the response: cpp-httplib would read multipart bodies, without limits.
-  std::string text() const;
+  /// The target without its query.
+  std::string_view path() const { return std::string_view(target).substr(0, target.find_first_of("?#")); }
 };
+
+/// Bytes of the head that `received` begins with, its empty line included; 0: its end has not come. `checked`: bytes
+/// that were looked at before. Throws HttpError: 400 for what can be no head, 431 for more than 32 KB.
+std::size_t end_of_head(std::string_view received, std::size_t& checked);
 
 /// Parses a head up to and including its empty line. Throws HttpError: 400 for anything but lines that end in CRLF, a
 /// known form, visible characters and one meaning of the body's length; 411 for any Transfer-Encoding; 414, 431, 505.
@@ -78,10 +81,9 @@ struct RequestRules {
   double rate = 0;                     ///< requests per second and address; 0: any number
 };
 
-/// The parameters of a decoded query by their names. Throws HttpError 400 for those that the route does not have and
-/// those with two values.
-std::map<std::string, std::string> checked_query(const std::multimap<std::string, std::string>& query,
-                                                 const Route& route);
+/// The parameters of a target's query by their names, decoded. Throws HttpError 400 for those that the route does not
+/// have and those with two values.
+std::map<std::string, std::string> checked_query(std::string_view target, const Route& route);
 
 /// Thread-safe.
 class RequestChecks {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <semaphore>
@@ -254,49 +255,125 @@ TEST(HttpServer, AReaderThatDoesNotReadIsLeft) {
   EXPECT_EQ(status, 200);
 }
 
-#ifndef PARSNETS_SANITIZED
-/// Stacks of new threads.
-class DefaultStack {
- public:
-  explicit DefaultStack(std::size_t bytes) {
-    ::pthread_getattr_default_np(&before_);
-    pthread_attr_t changed = before_;
-    ::pthread_attr_setstacksize(&changed, bytes);
-    ::pthread_setattr_default_np(&changed);
+/// Threads of this process.
+std::ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+TEST(HttpServer, WhoIsRefusedIsToldSoAndCostsNoThread) {
+  TestServer server({.connections = 1, .drain = 1h});
+  RawClient busy(server.port());
+  busy.send(server.get("/slow"));
+  server.entered.acquire();
+  const auto before = threads();
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 200; ++i) {  // more than are waited for at a time
+    const auto response = clients.emplace_back(server.port()).receive();
+    EXPECT_EQ(response.error_code(), "busy");
+    EXPECT_EQ(response.headers.at("retry-after"), "1");
+    EXPECT_TRUE(clients.back().closed());
   }
-  ~DefaultStack() { ::pthread_setattr_default_np(&before_); }
-  DefaultStack(const DefaultStack&) = delete;
-  DefaultStack& operator=(const DefaultStack&) = delete;
+  EXPECT_EQ(threads(), before);
+  EXPECT_NE(server.metrics.text().find("parsnets_refused_total{reason=\"connections\"} 200\n"), std::string::npos);
+  EXPECT_NE(server.metrics.text().find("parsnets_connections 1\n"), std::string::npos);
+  server.leave.release();
+  EXPECT_EQ(busy.receive().status, 200);
+}
 
- private:
-  pthread_attr_t before_{};
-};
+TEST(HttpServer, ABusyConnectionIsNotReplacedAndAnIdleOneIs) {
+  TestServer server({.connections = 2, .request = 1h, .idle = 1h});
+  RawClient busy(server.port());
+  busy.send(server.get("/slow"));
+  server.entered.acquire();
+  RawClient idle(server.port());
+  idle.send(server.get("/"));
+  EXPECT_EQ(idle.receive().status, 200);
+  RawClient third(server.port());
+  third.send(server.get("/slow"));
+  server.entered.acquire();
+  EXPECT_TRUE(idle.closed());
+  EXPECT_EQ(server.ask(server.get("/")).status, 503);
+  server.leave.release(2);
+  EXPECT_EQ(busy.receive().body, "done");
+  EXPECT_EQ(third.receive().body, "done");
+}
 
-TEST(HttpServer, WithoutRoomItRefusesAndGoesOn) {
-  // Large stacks: no room for threads. Small ones: no room for the requests of the threads.
-  for (const std::size_t stack : {8u << 20, 256u << 10}) {
-    const DefaultStack stacks(stack);
-    TestServer server({.connections = 500, .request = 1h, .idle = 1h});
-    EXPECT_EQ(server.ask(server.get("/")).status, 200);
-    rlimit before{};
-    ::getrlimit(RLIMIT_AS, &before);
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    std::deque<RawClient> clients;
-    const rlimit little{pages * static_cast<std::size_t>(::getpagesize()) + 100 * stack, before.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
-    int without_answer = 0;
-    for (int i = 0; i < 300; ++i) {
-      clients.emplace_back(server.port()).send(server.get("/"));
-      without_answer += clients.back().receive().status != 200;
-    }
-    ::setrlimit(RLIMIT_AS, &before);
-    EXPECT_GT(without_answer, 0);
-    clients.clear();
-    EXPECT_EQ(server.ask(server.get("/")).status, 200);
+TEST(HttpServer, WhoWasRefusedMakesRoomBeforeWhoIsIdle) {
+  TestServer server({.connections = 2, .request = 1h, .idle = 1h, .drain = 1h});
+  RawClient idle(server.port()), refused(server.port());
+  idle.send(server.get("/"));
+  EXPECT_EQ(idle.receive().status, 200);
+  refused.send("nonsense\r\n\r\n");
+  EXPECT_EQ(refused.receive().status, 400);
+  EXPECT_TRUE(refused.closed());  // for its part; the server waits until it hangs up
+  RawClient next(server.port());
+  next.send(server.get("/slow"));
+  server.entered.acquire();
+  idle.send(server.get("/"));
+  EXPECT_EQ(idle.receive().status, 200);
+  server.leave.release();
+  EXPECT_EQ(next.receive().body, "done");
+}
+
+TEST(HttpServer, AnAddressReplacesItsOwnIdleConnection) {
+  TestServer server({.connections = 32, .request = 1h, .idle = 1h});
+  RawClient other(server.port(), 0, "127.0.0.9"), idle(server.port());
+  for (RawClient* client : {&other, &idle}) {  // that of the other address waits longest
+    client->send(server.get("/"));
+    EXPECT_EQ(client->receive().status, 200);
+  }
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 16; ++i) {
+    clients.emplace_back(server.port()).send(server.get("/slow"));
+    server.entered.acquire();
+  }
+  EXPECT_TRUE(idle.closed());
+  other.send(server.get("/"));
+  EXPECT_EQ(other.receive().status, 200);
+  server.leave.release(16);
+  for (auto& client : clients) EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST_F(RunningServer, ARequestArrivesWholeWhereverItsPiecesEnd) {
+  const std::string text = server.post("--b\r\nwhat only the route reads\r\n\r\n1\r\n--b--\r\n", "multipart/x");
+  RawClient client(server.port()), other(server.port());
+  for (std::size_t first = 1; first < text.size(); first += 3) {
+    client.send(text.substr(0, first));
+    other.send(server.get("/"));  // the loop reads in the order in which pieces came
+    EXPECT_EQ(other.receive().status, 200);
+    client.send(text.substr(first));
+    EXPECT_EQ(client.receive().body, "multipart/x|" + text.substr(text.find("--b"))) << first;
   }
 }
+
+TEST(HttpServer, WithoutMemoryItRefusesAndGoesOn) {
+#ifdef PARSNETS_SANITIZED
+  GTEST_SKIP() << "sanitizers need more address space";
 #endif
+  TestServer server({.connections = 100, .request = 1h, .idle = 1h});
+  EXPECT_EQ(server.ask(server.get("/")).status, 200);
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 40; ++i) clients.emplace_back(server.port(), 4096);
+  const rlimit little{pages * static_cast<std::size_t>(::getpagesize()) + (256u << 20), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
+  int without_memory = 0;
+  for (auto& client : clients) {  // nobody reads the 32 MB that come
+    char head[13] = "";
+    client.send(server.get("/large"));
+    ASSERT_EQ(::recv(client.socket(), head, 12, MSG_WAITALL), 12);
+    without_memory += std::string_view(head) == "HTTP/1.1 503";
+  }
+  EXPECT_EQ(server.ask(server.get("/")).status, 200) << "small requests go on";
+  ::setrlimit(RLIMIT_AS, &before);
+  EXPECT_GT(without_memory, 10);
+  EXPECT_LT(without_memory, 40);
+  clients.clear();
+  EXPECT_EQ(server.ask(server.get("/large")).body.size(), 32u << 20);
+}
 
 TEST(HttpServer, AddressesOfTheOlderInternetHaveBucketsOfTheirOwn) {
   std::unique_ptr<TestServer> server;
@@ -328,6 +405,15 @@ TEST_F(RunningServer, StoppingFinishesWhatRuns) {
   EXPECT_EQ(running.receive().body, "done");
   stopped.get();
   EXPECT_FALSE(RawClient(server.port()).connected());
+}
+
+TEST(HttpServer, WhenItStopsNobodyWaitsForTheRestOfAHead) {
+  TestServer server({.head = 1h, .request = 1h});
+  RawClient unfinished(server.port());
+  unfinished.send("GET / ");
+  EXPECT_EQ(server.ask(server.get("/")).status, 200);  // the loop has read the piece before
+  server.server.stop();
+  EXPECT_TRUE(unfinished.closed());
 }
 
 TEST_F(RunningServer, APortThatIsTakenIsAUsageError) {

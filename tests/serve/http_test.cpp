@@ -33,14 +33,14 @@ TEST(ResponseText, OnlyThePageMayLoadItsOwnParts) {
   EXPECT_EQ(value_of(headers_of({200, "a/b", "", {{"X", "y"}}}, false), "X"), "y");
 }
 
-TEST(ResponseText, AClosingTextIsAWholeResponse) {
+TEST(ResponseText, AHeadTellsWhatFollowsAndWhetherTheConnectionStays) {
   const HttpResponse response{405, "text/plain", "body", {{"Allow", "GET"}}};
-  const std::string text = closing_text(response), head = closing_text(response, true);
-  EXPECT_TRUE(text.starts_with("HTTP/1.1 405 method not allowed\r\n")) << text;
+  const std::string last = response_head(response, false, true), next = response_head(response, false, false);
+  EXPECT_TRUE(last.starts_with("HTTP/1.1 405 Method Not Allowed\r\n")) << last;
   for (const char* line : {"\r\nAllow: GET\r\n", "\r\nConnection: close\r\n", "\r\nContent-Length: 4\r\n"})
-    EXPECT_NE(text.find(line), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with("\r\n\r\nbody"));
-  EXPECT_EQ(head + "body", text) << "a HEAD request learns the length";
+    EXPECT_NE(last.find(line), std::string::npos) << last;
+  EXPECT_TRUE(last.ends_with("\r\n\r\n"));
+  EXPECT_NE(next.find("\r\nConnection: keep-alive\r\n"), std::string::npos) << next;
 }
 
 TEST(RouteFinder, AStarStandsForOneSegment) {

@@ -177,12 +177,33 @@ TEST(RequestHead, ReadsLineHeadersAndLength) {
   EXPECT_EQ(head.find("cookie"), nullptr);
 }
 
-TEST(RequestHead, PassesOnOnlyWhatTheBodyNeeds) {
-  const auto head = parse_request_head(
-      "POST / HTTP/1.0\r\nRange: bytes=0-1\r\nAccept-Encoding: gzip\r\nREMOTE_ADDR: 1.2.3.4\r\nContent-Type: "
-      "a/b\r\nContent-Length: 1\r\n\r\n");
-  EXPECT_EQ(head.text(), "POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\n");
-  EXPECT_TRUE(head.closes()) << "HTTP/1.0";
+TEST(RequestHead, EndsWhereverItsPiecesEnd) {
+  const std::string head = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  std::size_t checked = 0;
+  for (std::size_t length = 0; length < head.size(); ++length)
+    EXPECT_EQ(end_of_head(std::string_view(head).substr(0, length), checked), 0u) << length;
+  EXPECT_EQ(end_of_head(head + "more", checked), head.size());
+  const auto status = [](const std::string& text) {
+    std::size_t none = 0;
+    try {
+      end_of_head(text, none);
+      return 200;
+    } catch (const HttpError& e) {
+      return e.status();
+    }
+  };
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nA: " + std::string(32 << 10, 'b')), 431);
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nA:\tb\r"), 200);
+  for (const char* bad : {"\n", "GET /\n", "GET /\r\r", "GET /\rH", "GET /\r\nA: \x01", "\x16\x03"})
+    EXPECT_EQ(status(bad), 400) << bad;
+}
+
+TEST(RequestHead, AQueryIsDecodedOnce) {
+  const Route route{"GET", "/", {}, false, false, {"a b", "c"}};
+  using Query = std::map<std::string, std::string>;
+  EXPECT_EQ(checked_query("/?a%20b=%2525+%26&&c#c=2", route), (Query{{"a b", "%25 &"}, {"c", ""}}));
+  EXPECT_EQ(checked_query("/?c=%zz%4&a+b==", route), (Query{{"c", "%zz%4"}, {"a b", "="}})) << "no codes";
+  EXPECT_EQ(checked_query("/", route), Query());
 }
 
 TEST(RequestHead, HasOneMeaningOrIsRefused) {
