@@ -25,6 +25,7 @@ list(PREPEND PARSNETS_OFFLINE_JS ../npm/index.js)
 foreach(part PLAYGROUND_HTML PLAYGROUND_CSS PLAYGROUND_JS OFFLINE_JS)
   list(TRANSFORM PARSNETS_${part} PREPEND ${CMAKE_CURRENT_LIST_DIR}/../web/)
 endforeach()
+set(PARSNETS_OPENAPI ${CMAKE_CURRENT_LIST_DIR}/../docs/openapi.json)
 set(PARSNETS_WASM ${CMAKE_CURRENT_LIST_DIR}/../npm/parsnets.wasm ${CMAKE_CURRENT_LIST_DIR}/../npm/parsnets-simd.wasm)
 
 # Writes <folder>/<name>.<ending>, the files one after the other, and appends to playground_files.cpp the function
@@ -78,6 +79,7 @@ function(parsnets_write_playground folder)
   parsnets_write_page_part(${folder} playground html "" ${PARSNETS_PLAYGROUND_HTML})
   parsnets_write_page_part(${folder} playground css "" ${PARSNETS_PLAYGROUND_CSS})
   parsnets_write_page_part(${folder} playground js "\"use strict\";\n" ${PARSNETS_PLAYGROUND_JS})
+  parsnets_write_page_part(${folder} openapi json "" ${PARSNETS_OPENAPI})
   parsnets_write_offline_page(${folder})
   parsnets_write_page_part(${folder} offline html "" ${folder}/offline_page.html)
   foreach(file IN LISTS PARSNETS_WASM)
@@ -94,7 +96,7 @@ function(parsnets_playground_page target)
     BYPRODUCTS ${folder}/playground.html ${folder}/playground.css ${folder}/playground.js
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${folder} -P ${PARSNETS_PLAYGROUND_SCRIPT}
     DEPENDS ${PARSNETS_PLAYGROUND_SCRIPT} ${PARSNETS_PLAYGROUND_HTML} ${PARSNETS_PLAYGROUND_CSS} ${PARSNETS_PLAYGROUND_JS}
-            ${PARSNETS_OFFLINE_JS} ${PARSNETS_WASM}
+            ${PARSNETS_OFFLINE_JS} ${PARSNETS_WASM} ${PARSNETS_OPENAPI}
     COMMENT "Joining the playground page" VERBATIM)
   target_sources(${target} PRIVATE ${folder}/playground_files.cpp)
 endfunction()

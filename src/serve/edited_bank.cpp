@@ -48,7 +48,7 @@ ServedBank::ServedBank(Model with_classes, PreparedClasses classes)
       predictor(model, prepared),
       ranking(model) {
   for (std::size_t c = 0; c < model.classes.names.size(); ++c)
-    opened.push_back(fmt::format("{{\"name\":{},\"seen\":{},\"score\":", json_string(model.classes.names[c]),
+    opened.push_back(fmt::format("{{\"class\":{},\"seen\":{},\"score\":", json_string(model.classes.names[c]),
                                  model.classes.seen[c] != 0));
 }
 
@@ -121,7 +121,7 @@ void BankNames::check_added(const BankEdit& edit) const {
   const std::unordered_set<std::string_view> removed(edit.remove.begin(), edit.remove.end());
   std::unordered_set<std::string_view> added;
   for (std::size_t i = 0; i < edit.add.size(); ++i) {
-    const std::string &name = edit.add[i].name, field = fmt::format("bank.add[{}].name", i);
+    const std::string &name = edit.add[i].name, field = fmt::format("bank.add[{}].class", i);
     if (name == "unknown")
       throw HttpError(400, field + ": 'unknown' is reserved for samples of no class",
                       {field, "another name", "'unknown'"});

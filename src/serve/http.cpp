@@ -48,27 +48,6 @@ bool matches(std::string_view pattern, std::string_view path, std::vector<std::s
 
 HttpError::HttpError(HttpErrorPlace place) : HttpError(400, sentence(place), place) {}
 
-std::string_view http_error_code(int status) {
-  switch (status) {
-    case 400: return "bad_request";
-    case 401: return "unauthorized";
-    case 403: return "forbidden";
-    case 404: return "not_found";
-    case 405: return "method_not_allowed";
-    case 408: return "timeout";
-    case 411: return "length_required";
-    case 413: return "too_large";
-    case 414: return "uri_too_long";
-    case 415: return "unsupported_media_type";
-    case 417: return "expectation_failed";
-    case 429: return "too_many_requests";
-    case 431: return "headers_too_large";
-    case 503: return "busy";
-    case 505: return "version_not_supported";
-    default: return status < 500 ? "bad_request" : "failure";
-  }
-}
-
 std::string_view http_title(int status) {
   switch (status) {
     case 200: return "OK";
@@ -92,14 +71,16 @@ std::string_view http_title(int status) {
 }
 
 HttpResponse error_response(const HttpError& error) {
-  nlohmann::ordered_json json{{"code", http_error_code(error.status())}, {"message", error.what()}};
+  nlohmann::ordered_json json{{"type", "about:blank"},  // there is no more to it than its status says
+                              {"title", http_title(error.status())},
+                              {"status", error.status()},
+                              {"detail", error.what()}};
   if (!error.place().field.empty()) json["field"] = error.place().field;
   if (!error.place().expected.empty()) json["expected"] = error.place().expected;
   if (!error.place().found.empty()) json["found"] = error.place().found;
   // What was found may be any bytes.
-  HttpResponse response{
-      error.status(), "application/json",
-      nlohmann::ordered_json{{"error", json}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  HttpResponse response{error.status(), "application/problem+json",
+                        json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
   if (error.status() == 429 || error.status() == 503) response.headers.emplace_back("Retry-After", "1");
   if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;

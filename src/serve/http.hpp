@@ -38,7 +38,7 @@ struct HttpErrorPlace {
   std::string field, expected, found;
 };
 
-/// Ends a request with a status and a JSON body.
+/// Ends a request with a status and a problem document.
 class HttpError : public std::runtime_error {
  public:
   HttpError(int status, const std::string& message, HttpErrorPlace place = {})
@@ -53,11 +53,9 @@ class HttpError : public std::runtime_error {
   HttpErrorPlace place_;
 };
 
-/// The word for a status in the JSON of errors: 404 is "not_found".
-std::string_view http_error_code(int status);
 /// What HTTP calls a status: "Not Found".
 std::string_view http_title(int status);
-/// {"error": {"code", "message", …}}.
+/// As RFC 9457 describes problems, with the place in the request: {"type", "title", "status", "detail", "field", …}.
 HttpResponse error_response(const HttpError& error);
 /// What `work` returns, or the response for what it throws. Only messages of HttpError and Error are told.
 HttpResponse response_of(const std::function<HttpResponse()>& work);

@@ -1,5 +1,6 @@
 #pragma once
-// The playground page, made from web/playground by cmake/PlaygroundPage.cmake. Thread-safe; the text lives forever.
+// The playground page and the description of the server, made from web/playground and docs/openapi.json by
+// cmake/PlaygroundPage.cmake. Thread-safe; the text lives forever.
 
 #include <string_view>
 
@@ -11,6 +12,8 @@ std::string_view playground_html();
 std::string_view playground_css();
 /// /playground.js.
 std::string_view playground_js();
+/// /openapi.json.
+std::string_view openapi_json();
 /// The playground without a server, as one page: with JSON for offline.js in the place of @PAGE_DATA@.
 std::string_view offline_html();
 /// The device runtime as WebAssembly, plain and with SIMD128.

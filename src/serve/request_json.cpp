@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.hpp"
 #include "serve/http.hpp"
 #include "serve/json_reader.hpp"
 
@@ -54,7 +55,7 @@ AddedClass added_class(JsonReader& json, const std::string& field, const Request
   bool by_name = true;
   json.object(field, [&](const std::string& key) {
     const std::string place = field + "." + key.substr(0, 64);
-    if (key == "name")
+    if (key == "class")
       added.name = class_name(json, place);
     else if (key == "like")
       added.like = class_name(json, place);
@@ -64,9 +65,9 @@ AddedClass added_class(JsonReader& json, const std::string& field, const Request
       by_name = false;
       json.numbers(place, limits.attributes, added.attributes);
     } else
-      throw HttpError({field, "name, like and attributes", "'" + key.substr(0, 64) + "'"});
+      throw HttpError({field, "class, like and attributes", "'" + key.substr(0, 64) + "'"});
   });
-  if (added.name.empty()) throw HttpError({field, "a name", "none"});
+  if (added.name.empty()) throw HttpError({field, "a class", "none"});
   if (!by_name && added.like)
     throw HttpError({field + ".attributes", "an object of attributes by name beside like", "an array"});
   if (!by_name && added.attributes.size() != limits.attributes)
@@ -125,6 +126,33 @@ void read_samples(JsonReader& json, const RequestLimits& limits, PredictRequest&
   if (request.samples.empty()) throw HttpError({"samples", "at least one sample", "none"});
 }
 
+/// None for anything but what base64() makes.
+std::optional<std::string> bytes_of_base64(std::string_view text) {
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::array<std::uint8_t, 256> values{};
+  for (std::size_t i = 0; i < kDigits.size(); ++i) values[static_cast<unsigned char>(kDigits[i])] = std::uint8_t(i);
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3 + 3);
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < text.size() && text[i] != '='; ++i) {
+    group = group << 6 | values[static_cast<unsigned char>(text[i])];
+    if (i % 4 != 0) bytes += static_cast<char>(group >> (6 - i % 4 * 2) & 255);
+  }
+  return base64(bytes) == text ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+void read_photographs(JsonReader& json, PredictRequest& request) {
+  request.has_input = true;
+  json.array("photographs", [&](std::size_t i) {
+    if (i == RequestLimits::kPhotographs) too_many("photographs", RequestLimits::kPhotographs, "photographs");
+    const std::string field = fmt::format("photographs[{}]", i), text = json.string(field);
+    auto bytes = bytes_of_base64(text);
+    if (!bytes) throw HttpError({field, "an image file as base64", "other characters"});
+    request.photographs.push_back(std::move(*bytes));
+  });
+  if (request.photographs.empty()) throw HttpError({"photographs", "at least one photograph", "none"});
+}
+
 double checked_coverage(double coverage) {
   if (coverage > 0 && coverage < 1) return coverage;
   throw HttpError({"coverage", "a number between 0 and 1", fmt::format("{}", coverage)});
@@ -162,13 +190,17 @@ PredictRequest parse_predict_request(std::string_view text, const RequestLimits&
       read_features(json, limits, request);
     else if (key == "samples")
       read_samples(json, limits, request);
+    else if (key == "photographs")
+      read_photographs(json, request);
     else if (!read_option(json, key, limits, request))
-      throw HttpError({key.substr(0, 64),
-                       "features, samples, top, among, reject, coverage, attributes, return_features or bank",
-                       "another key"});
+      throw HttpError(
+          {key.substr(0, 64),
+           "features, samples, photographs, top, among, reject, coverage, attributes, return_features or bank",
+           "another key"});
   });
   json.finish();
-  if (request.rows > 0 && !request.samples.empty()) throw HttpError({"samples", "either features or samples", "both"});
+  if ((request.rows > 0) + !request.samples.empty() + !request.photographs.empty() > 1)
+    throw HttpError({"samples", "either features, samples or photographs", "more than one of them"});
   return request;
 }
 

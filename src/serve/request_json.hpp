@@ -22,6 +22,7 @@ struct RequestLimits {
   std::size_t bank_classes = 64;               ///< that a request may add
   std::size_t classes = 0;                     ///< of the model: no more can be removed
   static constexpr std::size_t kTop = 1000;    ///< classes per sample
+  static constexpr std::size_t kPhotographs = 64;
 };
 
 /// Attributes are in the user's scale, and are given in one of two ways: all in the order of the model, or by name.
@@ -40,10 +41,11 @@ struct BankEdit {
 };
 
 struct PredictRequest {
-  std::vector<float> features;       ///< n x d
-  std::size_t rows = 0;              ///< n
-  std::vector<std::size_t> samples;  ///< ids, in place of features
-  bool has_input = false;            ///< features or samples were given
+  std::vector<float> features;           ///< n x d
+  std::size_t rows = 0;                  ///< n
+  std::vector<std::size_t> samples;      ///< ids, in place of features
+  std::vector<std::string> photographs;  ///< image files, in place of features
+  bool has_input = false;                ///< one of these was given
   std::size_t top = 5;
   Among among = Among::all;
   bool reject = false;

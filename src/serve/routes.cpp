@@ -9,13 +9,14 @@
 
 #include "formats/npy.hpp"
 #include "images/features_of_image.hpp"
+#include "parsnets/error.hpp"
 #include "serve/playground_files.hpp"
 
 namespace parsnets {
 
 namespace {
 
-/// A request of /v1/predict or /v1/explain and its features.
+/// A request of /v1/predict or /v1/explain and its features, which photographs have not yet.
 struct Asked {
   PredictRequest request;
   Matrix<float> features;
@@ -33,29 +34,43 @@ Matrix<float> npy_features(const Service& service, const std::string& body) {
   return features;
 }
 
-Matrix<float> photograph(const Photographs* photographs, std::string_view bytes, const HttpRequest& http) {
+/// One row for each photograph of the request.
+Matrix<float> rows_of(const Photographs* photographs, PredictRequest& request, const HttpRequest& http) {
   if (photographs == nullptr)
     throw HttpError(415, "this server does not accept photographs: it was started without a backbone");
-  return photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
+  Matrix<float> rows(request.photographs.size(), photographs->source().dimensions);
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const std::string bytes = std::move(request.photographs[i]);
+    try {
+      const Matrix<float> row = photographs->features_of(std::as_bytes(std::span(bytes)), http.deadline);
+      std::ranges::copy(row.row(0), rows.row(i).begin());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_input || rows.rows() == 1) throw;
+      const BadInput parts = error.parts();
+      throw HttpError(400, error.message(), {fmt::format("photographs[{}]", i), parts.expected, parts.found});
+    }
+  }
+  return rows;
 }
 
 bool is_photograph(const std::string& type) {
   return type == "image/jpeg" || type == "image/png" || type == "image/webp" || type == "image/bmp";
 }
 
-Asked asked_of(const Service& service, const Photographs* photographs, const HttpRequest& http) {
+Asked asked_of(const Service& service, const HttpRequest& http) {
   if (http.type == "application/json") {
     if (!http.query.empty())
       throw HttpError({http.query.begin()->first.substr(0, 64), "parameters in the body", "one in the address"});
     Asked asked{parse_predict_request(http.body, service.limits()), {}};
-    asked.features = service.features_of(asked.request);
+    if (asked.request.photographs.empty()) asked.features = service.features_of(asked.request);
     return asked;
   }
   if (http.type == "application/x-npy")
     return {parse_predict_query(http.query, service.limits()), npy_features(service, http.body)};
   if (is_photograph(http.type)) {
-    PredictRequest request = parse_predict_query(http.query, service.limits());
-    return {std::move(request), photograph(photographs, http.body, http)};
+    Asked asked{parse_predict_query(http.query, service.limits()), {}};
+    asked.request.photographs = {http.body};
+    return asked;
   }
   throw HttpError(
       415, "the body must be JSON, an array or a photograph",
@@ -113,6 +128,8 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
   page("/playground.js", "text/javascript", playground_js);
   const auto get = [&](const char* path, auto handle) { routes.push_back({"GET", path, handle}); };
   const auto json = [](std::string text) { return HttpResponse{200, "application/json", std::move(text)}; };
+  get("/openapi.json", [json](const HttpRequest&) { return json(std::string(openapi_json())); });
+  routes.back().open = true;
   get("/healthz", [json](const HttpRequest&) { return json("{\"status\":\"ok\"}"); });
   routes.back().open = true;
   get("/metrics", [&metrics](const HttpRequest&) {
@@ -137,12 +154,18 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
   const auto compute = [&](const char* path, const std::vector<std::string>& parameters, auto answer) {
     routes.push_back({"POST", path,
                       [&service, photographs, &turnstile, json, answer](const HttpRequest& http) {
-                        // A photograph has a queue of its own.
-                        std::optional<Asked> asked;
-                        if (is_photograph(http.type)) asked = asked_of(service, photographs, http);
+                        Asked asked;
+                        if (is_photograph(http.type)) {
+                          asked = asked_of(service, http);
+                        } else {
+                          const auto turn = turnstile.enter(http.deadline);
+                          asked = asked_of(service, http);
+                          if (asked.request.photographs.empty()) return json(answer(asked));
+                        }
+                        // Photographs have a queue of their own.
+                        asked.features = rows_of(photographs, asked.request, http);
                         const auto turn = turnstile.enter(http.deadline);
-                        if (!asked) asked = asked_of(service, photographs, http);
-                        return json(answer(*asked));
+                        return json(answer(asked));
                       },
                       false, false, parameters});
   };

@@ -120,11 +120,9 @@ std::string Service::model_json() const {
   json["photos"] = options_.photos.has_value();
   json["backbone"] = options_.photos ? source_json(*options_.photos) : Json();
   json["samples"] = samples_.samples.size();
-  json["limits"] = {{"body_bytes", options_.body_bytes},
-                    {"image_pixels", options_.pixels},
-                    {"batch", options_.batch},
-                    {"bank_classes", options_.bank_classes},
-                    {"top", RequestLimits::kTop}};
+  json["limits"] = {{"body_bytes", options_.body_bytes}, {"image_pixels", options_.pixels},
+                    {"batch", options_.batch},           {"bank_classes", options_.bank_classes},
+                    {"top", RequestLimits::kTop},        {"photographs", RequestLimits::kPhotographs}};
   return text_of(json);
 }
 
@@ -145,7 +143,7 @@ std::string Service::classes_json() const {
   for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
     const bool described = is_described(model.classes, c);
     fmt::format_to(std::back_inserter(out),
-                   "{}{{\"name\":{},\"seen\":{},\"described\":{},\"attributes\":", c > 0 ? "," : "",
+                   "{}{{\"class\":{},\"seen\":{},\"described\":{},\"attributes\":", c > 0 ? "," : "",
                    json_string(model.classes.names[c]), model.classes.seen[c] != 0, described);
     if (described)
       append_numbers(model.classes.semantics.row(c), out);
@@ -160,7 +158,7 @@ std::string Service::samples_json() const {
   Json json{{"samples", Json::array()}, {"sheet", nullptr}, {"pictures", !samples_.pictures.empty()}};
   for (std::size_t i = 0; i < samples_.samples.size(); ++i) {
     const ServedSample& sample = samples_.samples[i];
-    json["samples"].push_back({{"id", i}, {"name", sample.name}, {"label", sample.label}, {"seen", sample.seen}});
+    json["samples"].push_back({{"id", i}, {"name", sample.name}, {"class", sample.label}, {"seen", sample.seen}});
   }
   if (!samples_.sheet.bytes.empty())
     json["sheet"] = {
@@ -169,7 +167,7 @@ std::string Service::samples_json() const {
 }
 
 Matrix<float> Service::features_of(PredictRequest& request) const {
-  if (!request.has_input) throw HttpError({"features", "features or samples", "neither"});
+  if (!request.has_input) throw HttpError({"features", "features, samples or photographs", "none of them"});
   if (!request.samples.empty()) {
     Matrix<float> rows(request.samples.size(), limits_.dimensions);
     for (std::size_t r = 0; r < rows.rows(); ++r)
@@ -257,7 +255,10 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
                     fmt::format("/v1/explain takes one sample and `bank`; `{}` is not allowed", request.first_option),
                     {request.first_option, "one sample and bank", "'" + request.first_option + "'"});
   if (x.rows() != 1) {
-    const char* field = !request.samples.empty() ? "samples" : request.has_input ? "features" : "array";
+    const char* field = !request.samples.empty()       ? "samples"
+                        : !request.photographs.empty() ? "photographs"
+                        : request.has_input            ? "features"
+                                                       : "array";
     throw HttpError({field, "one sample", fmt::format("{}", x.rows())});
   }
   const auto bank = banks_.after(names_.resolved(request.bank), pool_);
@@ -268,8 +269,8 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
   Explanation why = parsnets::explain(model, x.row(0), *bank->prepared, pool_);
   scale_.to_user(why.predicted);
   const auto winner = static_cast<std::size_t>(why.winner), second = static_cast<std::size_t>(why.runner_up);
-  Json json{{"winner", {{"name", model.classes.names[winner]}, {"score", why.winner_score}}},
-            {"runner_up", {{"name", model.classes.names[second]}, {"score", why.runner_up_score}}},
+  Json json{{"winner", {{"class", model.classes.names[winner]}, {"score", why.winner_score}}},
+            {"runner_up", {{"class", model.classes.names[second]}, {"score", why.runner_up_score}}},
             {"calibration", why.calibration},
             {"examples", why.examples},
             {"attributes", Json::array()},

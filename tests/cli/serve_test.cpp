@@ -176,7 +176,7 @@ TEST_F(Serve, TheMemoryLimitCountsThePhotographsThatAreDecoded) {
 TEST_F(Serve, ATableOfTheServerAddsItsNewClassesToTheModel) {
   ServerProcess server({"--model", served_model()});
   const auto classes = server.get("/v1/classes").json();
-  const nlohmann::json bank{{"add", {{{"name", "new, one"}, {"attributes", classes["classes"][0]["attributes"]}}}}};
+  const nlohmann::json bank{{"add", {{{"class", "new, one"}, {"attributes", classes["classes"][0]["attributes"]}}}}};
   const auto table = server.post("/v1/bank", {{"bank", bank}});
   ASSERT_EQ(table.status, 200) << table.body;
   const std::string file = dir.file("classes.csv"), model = dir.file("m.safetensors");
@@ -192,10 +192,10 @@ TEST_F(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
   std::vector<float> between = classes[0]["attributes"];
   for (std::size_t a = 0; a < between.size(); ++a)
     between[a] = (between[a] + classes[1]["attributes"][a].get<float>()) / 2;
-  const nlohmann::json bank{{"remove", {classes[0]["name"], classes[3]["name"]}},
+  const nlohmann::json bank{{"remove", {classes[0]["class"], classes[3]["class"]}},
                             {"add",
-                             {{{"name", "between"}, {"attributes", between}},
-                              {{"name", classes[0]["name"]}, {"attributes", classes[0]["attributes"]}}}}};
+                             {{{"class", "between"}, {"attributes", between}},
+                              {{"class", classes[0]["class"]}, {"attributes", classes[0]["attributes"]}}}}};
   const auto answer =
       server.post("/v1/predict", {{"samples", "all"}, {"top", 1}, {"bank", bank}, {"return_features", true}}).json();
   ASSERT_EQ(answer["features"].size(), 100u);
@@ -230,10 +230,10 @@ TEST_F(Serve, ABankOfTheServerFitsTheDeviceFileAndPredictsAsTheServerDoes) {
           PNRT_OK);
       const auto& expected = answer["predictions"][i]["classes"][0];
       const std::string name = pnrt_class_name(&model, &loaded, best.index);
-      same += name == expected["name"] ? 1 : 0;
+      same += name == expected["class"] ? 1 : 0;
       answers.insert(name);
       if (exact) {
-        EXPECT_EQ(name, expected["name"]) << i;
+        EXPECT_EQ(name, expected["class"]) << i;
         EXPECT_NEAR(best.score, expected["score"].get<float>(), 1e-4) << i;
       }
     }

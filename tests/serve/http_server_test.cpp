@@ -103,7 +103,7 @@ TEST_F(RunningServer, EveryResponseHasSecurityHeaders) {
 }
 
 TEST_F(RunningServer, PathsAndMethodsThatThereAreNotAreErrors) {
-  EXPECT_EQ(server.ask(server.get("/nothing")).error_code(), "not_found");
+  EXPECT_EQ(server.ask(server.get("/nothing")).problem(), "Not Found");
   const auto wrong = server.ask(request_text(server.port(), "DELETE", "/echo"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
@@ -116,19 +116,20 @@ TEST_F(RunningServer, ParametersThatARouteDoesNotHaveAreErrors) {
   for (const char* bad : {"/?a", "/?=1", "/?%00=1", "/things/a/name?X=1", "/things/a/name?x=1&x=2",
                           "/things/a/name?x=1&z=2", "/things/a/name?x=1;y=2&z", "/things/a/name?x%20=1"})
     EXPECT_EQ(status(bad), 400) << bad;
-  const auto error = server.ask(server.get("/things/a/name?x=1&other%21=2")).json()["error"];
-  EXPECT_EQ(error["code"], "bad_request");
+  const auto error = server.ask(server.get("/things/a/name?x=1&other%21=2")).json();
+  EXPECT_EQ(error["title"], "Bad Request");
+  EXPECT_EQ(error["type"], "about:blank");
   EXPECT_EQ(error["field"], "other!");
   EXPECT_EQ(error["expected"], "x, y");
-  EXPECT_NE(error["message"].get<std::string>().find("'other!'; this path has: x, y"), std::string::npos);
-  EXPECT_EQ(server.ask(server.get("/?a=b")).json()["error"]["expected"], "none");
+  EXPECT_NE(error["detail"].get<std::string>().find("'other!'; this path has: x, y"), std::string::npos);
+  EXPECT_EQ(server.ask(server.get("/?a=b")).json()["expected"], "none");
   EXPECT_EQ(server.ask(request_text(server.port(), "HEAD", "/?a=b")).status, 400);
 }
 
 TEST_F(RunningServer, AFailingRouteTellsNoDetails) {
   const auto response = server.ask(server.get("/breaks"));
   EXPECT_EQ(response.status, 500);
-  EXPECT_EQ(response.error_code(), "failure");
+  EXPECT_EQ(response.problem(), "Internal Server Error");
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
 }
 
@@ -146,7 +147,7 @@ TEST(HttpServer, TheTokenGuardsAllButOpenRoutes) {
   TestServer server({.token = "0123456789abcdef"});
   EXPECT_EQ(server.ask(server.get("/")).status, 200);
   const auto response = server.ask(server.get("/things/a/name?x=1"));
-  EXPECT_EQ(response.error_code(), "unauthorized");
+  EXPECT_EQ(response.problem(), "Unauthorized");
   EXPECT_EQ(response.headers.at("www-authenticate"), "Bearer");
   EXPECT_EQ(server.ask(server.get("/things/a/name?x=1", "Authorization: BEARER 0123456789abcdef\r\n")).body, "a1");
 }
@@ -155,7 +156,7 @@ TEST(HttpServer, AClientThatSendsBeforeItReadsSeesThatItsBodyIsTooLarge) {
   TestServer server({.request = 1h, .drain = 1h, .body_bytes = 16 << 20});
   RawClient client(server.port());
   EXPECT_TRUE(client.send(server.post(std::string(30 << 20, 'x'))));
-  EXPECT_EQ(client.receive().error_code(), "too_large");
+  EXPECT_EQ(client.receive().problem(), "Content Too Large");
 }
 
 TEST_F(RunningServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
@@ -163,7 +164,7 @@ TEST_F(RunningServer, ChunksAreRefusedAndNothingAfterThemIsARequest) {
   client.send("POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
               "\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX\r\n" + server.get("/") + "0\r\n\r\n");
   const auto refused = client.receive();
-  EXPECT_EQ(refused.error_code(), "length_required");
+  EXPECT_EQ(refused.problem(), "Length Required");
   EXPECT_NE(refused.body.find("Content-Length"), std::string::npos);
   EXPECT_TRUE(client.closed());
 }
@@ -181,14 +182,14 @@ TEST(HttpServer, SlowHeadsAndBodiesEndInTime) {
   head.send("GET / HTTP/1.1\r\nHost: ");
   body.send("POST /echo HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
             "\r\nContent-Length: 10\r\n\r\nabc");
-  EXPECT_EQ(head.receive().error_code(), "timeout");
-  EXPECT_EQ(body.receive().error_code(), "timeout");
+  EXPECT_EQ(head.receive().problem(), "Request Timeout");
+  EXPECT_EQ(body.receive().problem(), "Request Timeout");
   EXPECT_TRUE(head.closed());
   EXPECT_TRUE(body.closed());
   TestServer patient({.head = 100ms, .request = 1h});
   RawClient early(patient.port());
   early.send("GET / HTTP/1.1\r\nHost: ");
-  EXPECT_EQ(early.receive().error_code(), "timeout") << "a head has less time than a request";
+  EXPECT_EQ(early.receive().problem(), "Request Timeout") << "a head has less time than a request";
 }
 
 TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
@@ -269,7 +270,7 @@ TEST(HttpServer, WhoIsRefusedIsToldSoAndCostsNoThread) {
   std::deque<RawClient> clients;
   for (int i = 0; i < 200; ++i) {  // more than are waited for at a time
     const auto response = clients.emplace_back(server.port()).receive();
-    EXPECT_EQ(response.error_code(), "busy");
+    EXPECT_EQ(response.problem(), "Service Unavailable");
     EXPECT_EQ(response.headers.at("retry-after"), "1");
     EXPECT_TRUE(clients.back().closed());
   }

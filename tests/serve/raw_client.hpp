@@ -21,9 +21,13 @@ struct RawResponse {
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
   nlohmann::json json() const { return nlohmann::json::parse(body, nullptr, false); }
-  std::string error_code() const {
+  /// The title of a problem document that says the status of the response; empty: none.
+  std::string problem() const {
+    const auto type = headers.find("content-type");
     const auto parsed = json();
-    return parsed.is_object() && parsed.contains("error") ? parsed["error"].value("code", "") : "";
+    const bool found = type != headers.end() && type->second == "application/problem+json" && parsed.is_object() &&
+                       parsed.value("status", 0) == status;
+    return found ? parsed.value("title", "") : "";
   }
 };
 

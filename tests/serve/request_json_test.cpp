@@ -24,7 +24,7 @@ int status_of_json(const std::string& json) {
 
 TEST(RequestJson, ReadsEveryField) {
   const auto request = parse_predict_request(
-      R"({"bank":{"add":[{"attributes":[1,2],"name":"é"}],"remove":["a","b"]},"features":[[1,2,3],[4,5,6]],"top":7,
+      R"({"bank":{"add":[{"attributes":[1,2],"class":"é"}],"remove":["a","b"]},"features":[[1,2,3],[4,5,6]],"top":7,
           "among":"unseen","reject":false,"coverage":0.9,"attributes":true,"return_features":true})",
       kLimits);
   EXPECT_EQ(request.features, (std::vector<float>{1, 2, 3, 4, 5, 6}));
@@ -43,7 +43,7 @@ TEST(RequestJson, ReadsEveryField) {
 
 TEST(RequestJson, ReadsAddedClassesByNames) {
   const auto add = [](const std::string& rest) {
-    return parse_predict_request(R"({"bank":{"add":[{"name":"a",)" + rest + "}]}}", kLimits).bank.add.at(0);
+    return parse_predict_request(R"({"bank":{"add":[{"class":"a",)" + rest + "}]}}", kLimits).bank.add.at(0);
   };
   const AddedClass named = add(R"("attributes":{"x":1.5,"y":-2},"like":"b")");
   EXPECT_EQ(named.like, "b");
@@ -70,7 +70,7 @@ TEST(RequestJson, WhatIsTooMuchIsTooLarge) {
   EXPECT_EQ(status_of_json(R"({"features":[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]})"), 200);
   EXPECT_EQ(status_of_json(R"({"features":[[1,2,3],[1,2,3],[1,2,3],[1,2,3],[1,2,3]]})"), 413);
   EXPECT_EQ(status_of_json(R"({"samples":[0,0,0,0,0]})"), 413);
-  const std::string one = R"({"name":"a","attributes":[1,2]})";
+  const std::string one = R"({"class":"a","attributes":[1,2]})";
   EXPECT_EQ(status_of_json(R"({"bank":{"add":[)" + one + "," + one + "]}}"), 200);
   EXPECT_EQ(status_of_json(R"({"bank":{"add":[)" + one + "," + one + "," + one + "]}}"), 413);
 }
@@ -79,14 +79,14 @@ TEST(RequestJson, AttributeNamesBeyondThoseOfTheModelAreNotRead) {
   std::string named;
   for (int i = 0; i < 1000; ++i) named += fmt::format("{}\"a{}\":1", i == 0 ? "" : ",", i);
   named += ",broken";  // so far nobody reads
-  EXPECT_EQ(status_of_json(R"({"bank":{"add":[{"name":"n","like":"b","attributes":{)" + named + "}}]}}"), 413);
+  EXPECT_EQ(status_of_json(R"({"bank":{"add":[{"class":"n","like":"b","attributes":{)" + named + "}}]}}"), 413);
 }
 
 TEST(RequestJson, WhatDoesNotFitTheModelIsBad) {
   for (const char* json :
        {R"({"features":[[1,2]]})", R"({"features":[[1,2,3,4]]})", R"({"samples":[10]})", R"({"top":0})",
-        R"({"features":[[1,2,3]],"samples":[1]})", R"({"bank":{"add":[{"name":"a","attributes":[1]}]}})",
-        R"({"bank":{"add":[{"name":"a\nb","attributes":[1,2]}]}})", R"({"bank":{"remove":["a\u0000"]}})",
+        R"({"features":[[1,2,3]],"samples":[1]})", R"({"bank":{"add":[{"class":"a","attributes":[1]}]}})",
+        R"({"bank":{"add":[{"class":"a\nb","attributes":[1,2]}]}})", R"({"bank":{"remove":["a\u0000"]}})",
         R"({"bank":{"remove":["a","b","c","d"]}})"})
     EXPECT_EQ(status_of_json(json), 400) << json;
 }

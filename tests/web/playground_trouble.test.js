@@ -122,11 +122,11 @@ describe("a server that stops", () => {
 describe("what the server refuses", () => {
   const place = { field: "bank.remove[9]", expected: "one class", found: "none" };
   for (const [title, error, said] of [
-    ["is said in its words", { message: "bank.add: wrong", expected: "another" }, "bank.add: wrong (expected another)."],
-    ["is said with its place once", { message: "bank.remove[9]: expected one class, found none", ...place },
+    ["is said in its words", { detail: "bank.add: wrong", expected: "another" }, "bank.add: wrong (expected another)."],
+    ["is said with its place once", { detail: "bank.remove[9]: expected one class, found none", ...place },
       "bank.remove[9]: expected one class, found none."]]) {
     test(title, limit, () => withPage(async (page) => {
-      const json = { error: { code: "bad_request", ...error } };
+      const json = { type: "about:blank", title: "Bad Request", status: 400, ...error };
       await page.route("**/v1/predict", (route) => route.fulfill({ status: 400, json }));
       await press(page, "Hide ship");
       assert.equal(await problemOf(page), said);

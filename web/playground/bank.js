@@ -12,7 +12,7 @@ class Bank {
   constructor(described, most, storageKey, onChange) {
     this.most = most;
     this.attributes = withScale(described.attributes);
-    this.classes = described.classes;
+    this.classes = described.classes.map(({ class: name, ...more }) => ({ name, ...more }));
     this.storageKey = storageKey;
     this.onChange = onChange;
     this.byName = new Map(this.classes.map((one) => [one.name, one]));
@@ -92,7 +92,7 @@ class Bank {
 
   // What requests carry; undefined without edits.
   request() {
-    const add = this.state.own.filter((one) => !this.problem(one)).map((one) => ({ name: one.name, attributes: this.values(one) }));
+    const add = this.state.own.filter((one) => !this.problem(one)).map((one) => ({ class: one.name, attributes: this.values(one) }));
     return add.length || this.state.hidden.length ? { add, remove: this.state.hidden } : undefined;
   }
 

@@ -109,7 +109,7 @@ class ClassList {
     const list = (names) => names.map((name) => (/[",]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name)).join(",");
     const command = (verb, names) => `parsnets classes ${verb} --model ${shell(model.name)}`
       + `${verb === "add" ? " --attributes classes.csv" : ""} --classes ${shell(list(names))}`;
-    const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.name) : []]]
+    const commands = [["remove", request ? request.remove : []], ["add", request ? request.add.map((one) => one.class) : []]]
       .filter(([, names]) => names.length).map(([verb, names]) => command(verb, names));
     const bare = bank.classes.filter(({ name }) => bank.isBare(name) && !bank.isHidden(name));
     this.showCommands(commands.length ? "Saved classes.csv. To apply your edits to the model file:"

@@ -15,7 +15,7 @@ class Evidence {
 
   show(prediction, explanation) {
     const tabs = [
-      ["why", explanation ? `Why not ${Names.of(explanation.runner_up.name)}?` : "Why?", () => this.why(explanation)],
+      ["why", explanation ? `Why not ${Names.of(explanation.runner_up.class)}?` : "Why?", () => this.why(explanation)],
       ["attributes", "Attributes in the picture", () => this.attributes(prediction)],
     ].filter(([key]) => (key === "why" ? explanation : prediction.attributes));
     if (!tabs.length) return element("p", { class: "note" }, "There are no explanations for this model.");
@@ -45,7 +45,7 @@ class Evidence {
   }
 
   why({ winner, runner_up: second, attributes, examples, calibration }) {
-    const [first, other] = [winner.name, second.name].map(Names.of);
+    const [first, other] = [winner.class, second.class].map(Names.of);
     const shown = attributes.slice(0, 8);
     const rows = [...shown.map((one) => ({ ...one, name: words(one.name) })),
       { name: "training pictures", contribution: examples }, { name: "offset of seen classes", contribution: calibration }]
@@ -55,9 +55,9 @@ class Evidence {
       .map((one) => trait(one.name, ...(sign > 0 ? [one.winner, one.runner_up] : [one.runner_up, one.winner]))));
     const speaks = (name, sign) => (list(sign) ? `For ${name}: ${list(sign)}. ` : "");
     const offset = winner.score - second.score < calibration ? `Without the offset of seen classes, the answer would be ${other}.` : "";
-    const [mine, others] = [winner.name, second.name].map((name) => this.page.bank.valuesOf(name));
+    const [mine, others] = [winner.class, second.class].map((name) => this.page.bank.valuesOf(name));
     const alike = mine && others && mine.every((value, j) => value === others[j]) ? `${first} and ${other} have the same description. ` : "";
-    const bare = [winner.name, second.name].filter((name) => this.page.bank.isBare(name));
+    const bare = [winner.class, second.class].filter((name) => this.page.bank.isBare(name));
     const apart = bare.length ? `${wordList(bare.map(Names.of))} ${bare.length > 1 ? "have" : "has"} no attributes to compare. ` : "";
     const text = element("p", {}, apart || alike || `${speaks(first, 1)}${speaks(other, -1)}`, offset);
     if (!rows.length) return text;
@@ -78,14 +78,14 @@ class Evidence {
   // The predicted value as a bar, that of the best class, if it has one, as a line.
   attributes(prediction) {
     const { bank } = this.page;
-    const values = bank.valuesOf(prediction.classes[0].name);
-    const name = Names.of(prediction.classes[0].name);
+    const values = bank.valuesOf(prediction.classes[0].class);
+    const name = Names.of(prediction.classes[0].class);
     const share = (value, { minimum, maximum }) => Math.max(0, Math.min(1, (value - minimum) / (maximum - minimum || 1)));
     const rows = bank.attributes.map((attribute, j) => ({ attribute, predicted: prediction.attributes[j], value: values ? values[j] : null }))
       .sort((a, b) => share(b.predicted, b.attribute) - share(a.predicted, a.attribute));
     const shown = this.all ? rows : rows.slice(0, 10);
     const panel = element("div", {}, element("p", {}, "Bar: the value that the model reads from the picture. ",
-      bank.isBare(prediction.classes[0].name) ? `${name} is known by examples alone and has no description.` : `Line: the value in the description of ${name}.`),
+      bank.isBare(prediction.classes[0].class) ? `${name} is known by examples alone and has no description.` : `Line: the value in the description of ${name}.`),
       element("table", { class: "seen-attributes" },
         element("caption", { class: "visually-hidden" }, `Attributes predicted from the picture${values ? `, and those of ${name}` : ""}`),
         element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Attribute"),

@@ -101,7 +101,7 @@ const Server = {
     Server.state = null;  // until all is done
     model.restore(Server.original);
     for (const name of remove) model.removeClass(name);
-    for (const { name, attributes } of add) model.addClass(name, attributes);
+    for (const { class: name, attributes } of add) model.addClass(name, attributes);
     if (Server.adapts && model.learns) model.adapt(Server.features);
     const seen = new Map(model.classes.map((one) => [one.name, one.seen]));
     Server.seen = (name) => seen.get(name) === true;
@@ -121,7 +121,7 @@ const Server = {
     return { predictions: Server.rows(request).map((x) => {
       const { matches, unknown, knownScore } = model.classify(x, { top: request.top || 1, reject: request.reject === true });
       return {
-        classes: matches.map(({ name, score, confidence }) => ({ name, seen: Server.seen(name), score, confidence })),
+        classes: matches.map(({ name, score, confidence }) => ({ class: name, seen: Server.seen(name), score, confidence })),
         unknown: request.reject ? unknown : null, known_score: request.reject ? knownScore : null, why: null, set: null,
         attributes: request.attributes ? Array.from(model.explain(x).predicted, (v, j) => v * slope[j] + offset[j]) : null,
       };
@@ -131,14 +131,14 @@ const Server = {
   explain(request) {
     Server.use(request.bank);
     const why = Server.model.explain(Server.rows(request)[0]), { slope, offset } = Server.data.scale;
-    const added = new Map(((request.bank || {}).add || []).map((one) => [one.name, one.attributes]));
-    const valuesOf = (name) => added.get(name) || (Server.data.classes.classes.find((one) => one.name === name) || {}).attributes;
+    const added = new Map(((request.bank || {}).add || []).map((one) => [one.class, one.attributes]));
+    const valuesOf = (name) => added.get(name) || (Server.data.classes.classes.find((one) => one.class === name) || {}).attributes;
     const [first, second] = [why.winner, why.runnerUp].map(valuesOf);
     const attributes = Server.data.classes.attributes.map(({ name }, j) => ({
       name, contribution: why.contributions[j], predicted: why.predicted[j] * slope[j] + offset[j],
       winner: first ? first[j] : null, runner_up: second ? second[j] : null }));
     attributes.sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
-    return { winner: { name: why.winner, score: why.winnerScore }, runner_up: { name: why.runnerUp, score: why.runnerUpScore },
+    return { winner: { class: why.winner, score: why.winnerScore }, runner_up: { class: why.runnerUp, score: why.runnerUpScore },
       calibration: why.calibration, examples: why.examples, attributes };
   },
 
@@ -146,8 +146,8 @@ const Server = {
   table({ add = [], remove = [] }) {
     const cell = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
     const { attributes, classes } = Server.data.classes;
-    const rows = [...classes.filter((one) => one.attributes && !remove.includes(one.name)), ...add];
-    return [["class", ...attributes.map((one) => one.name)], ...rows.map((one) => [one.name, ...one.attributes.map(String)])]
+    const rows = [...classes.filter((one) => one.attributes && !remove.includes(one.class)), ...add];
+    return [["class", ...attributes.map((one) => one.name)], ...rows.map((one) => [one.class, ...one.attributes.map(String)])]
       .map((row) => `${row.map(cell).join()}\n`).join("");
   },
 };

@@ -61,10 +61,10 @@ const Page = {
     Page.description = JSON.stringify(description);
     Page.model = model;
     Page.pictures = new Pictures(samples);
-    Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, photo: false, prediction: null }));
+    Page.items = unseenFirst(samples.samples).map((sample) => ({ ...sample, label: sample.class, photo: false, prediction: null }));
     await Page.pictures.load();
-    Names.start(described.classes.map((one) => one.name));
-    Page.bank = new Bank(described, model.limits.bank_classes, `parsnets-bank ${model.name} ${described.classes.map((one) => one.name).join()}`, () => Page.changed());
+    Names.start(described.classes.map((one) => one.class));
+    Page.bank = new Bank(described, model.limits.bank_classes, `parsnets-bank ${model.name} ${described.classes.map((one) => one.class).join()}`, () => Page.changed());
     const seen = count(model.seen, "seen class", "seen classes");
     document.getElementById("model-line").textContent =
       `${isolated(model.name)}: ${seen}, ${model.classes - model.seen} unseen, ${count(model.attributes, "attribute")}`;
@@ -148,7 +148,7 @@ const Page = {
   showOne() {
     const { item, prediction, explanation } = Page.shown;
     Page.result.show(item, prediction, explanation);
-    const verdict = Page.rejecting && prediction.unknown ? UNKNOWN : prediction.classes[0].name;
+    const verdict = Page.rejecting && prediction.unknown ? UNKNOWN : prediction.classes[0].class;
     if (Page.told !== item) Page.announce(`${item.label ? Names.of(item.label) : pictureName(item)}: ${Names.of(verdict)}, ${percentOf(prediction.classes[0].confidence)}.`);
     Page.told = item;
   },
@@ -156,7 +156,7 @@ const Page = {
   // The class that the item is classified as, "unknown", or null before it is predicted.
   verdict(item) {
     if (!item.prediction) return null;
-    return Page.rejecting && item.prediction.unknown ? UNKNOWN : item.prediction.classes[0].name;
+    return Page.rejecting && item.prediction.unknown ? UNKNOWN : item.prediction.classes[0].class;
   },
 
   busy() {

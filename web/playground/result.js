@@ -42,17 +42,17 @@ class Result {
     const { bank, rejecting, model } = this.page;
     const [best] = prediction.classes;
     const unknown = rejecting && prediction.unknown;
-    const own = bank.isOwn(best.name);
+    const own = bank.isOwn(best.class);
     const meaning = unknown ? prediction.why || "It is unlike the pictures of all classes."
       : own ? "Your class: the model knows only your description of it."
         : best.seen ? "A seen class: the model was trained on pictures of it."
-          : bank.isBare(best.name) ? "A class without attributes: the model knows it by examples alone." : "An unseen class: the model knows only its attributes.";
+          : bank.isBare(best.class) ? "A class without attributes: the model knows it by examples alone." : "An unseen class: the model knows only its attributes.";
     const doubt = !rejecting && prediction.unknown && !this.hardlyRejects()
       ? `With rejection, the answer would be "unknown"${prediction.why ? `: ${prediction.why}` : ""}` : null;
     this.node.replaceChildren(...[
       element("div", { class: "verdict" }, this.page.pictures.node(item, true),
         element("div", {},
-          element("p", { class: "verdict-name", title: unknown ? null : Names.title(best.name) }, unknown ? UNKNOWN : Names.of(best.name),
+          element("p", { class: "verdict-name", title: unknown ? null : Names.title(best.class) }, unknown ? UNKNOWN : Names.of(best.class),
             unknown ? null : element("span", { class: "verdict-share" }, ` ${percentOf(best.confidence)}`)),
           element("p", {}, sentence(meaning)),
           element("p", { class: "note" }, this.truth(item)),
@@ -67,7 +67,7 @@ class Result {
   }
 
   ranking(classes) {
-    return element("ol", { class: "bars" }, ...classes.map(({ name, seen, confidence }) => {
+    return element("ol", { class: "bars" }, ...classes.map(({ class: name, seen, confidence }) => {
       const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span", {}));
       bar.firstChild.style.width = `${100 * confidence}%`;
       return element("li", {}, classTag(name, seen, this.page.bank.isOwn(name)), bar,

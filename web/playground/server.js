@@ -139,11 +139,11 @@ const Server = {
 
   async problemOf(answer) {
     if (answer.status === 401) return Server.unauthorized();
-    const { error } = await answer.json().catch(() => ({}));
-    if (!error) return new ServerProblem("failure", `The server answered with status ${answer.status}.`);
-    const parts = [error.field && !error.message.includes(error.field) && `in ${error.field}`,
-      error.expected && `expected ${error.expected}`, error.found && `found ${error.found}`].filter((part) => part && !error.message.includes(part));
-    return new ServerProblem(error.code, `${error.message.replace(/\.$/, "")}${parts.length ? ` (${parts.join(", ")})` : ""}.`);
+    const { detail, field, expected, found } = await answer.json().catch(() => ({}));
+    if (!detail) return new ServerProblem("failure", `The server answered with status ${answer.status}.`);
+    const parts = [field && !detail.includes(field) && `in ${field}`, expected && `expected ${expected}`, found && `found ${found}`]
+      .filter((part) => part && !detail.includes(part));
+    return new ServerProblem("refused", `${detail.replace(/\.$/, "")}${parts.length ? ` (${parts.join(", ")})` : ""}.`);
   },
 
   // Asks again and again until the server answers.
