@@ -11,6 +11,7 @@ trap '[ -z "$server" ] || kill "$server" 2> /dev/null || true; rm -rf "$work"' E
 mkdir "$work/etc"
 printf '0123456789abcdef\n' > "$work/etc/token"
 # As on the page, but for the place of the model and the port.
+# shellcheck disable=SC2016 # a mark of Markdown
 sed -n '/^```ini$/,/^```$/p' "$source/docs/serve.md" | grep -v '```' |
   sed "s|^model = .*|model = $work/model.safetensors|; s|^port = .*|port = 0|" > "$work/etc/serve.conf"
 grep -q '^host' "$work/etc/serve.conf"
@@ -32,4 +33,8 @@ fi
 sed "s|^ExecStart=[^ ]*|ExecStart=$parsnets|" "$unit" > "$work/parsnets-serve.service"
 found=$(systemd-analyze verify --man=no "$work/parsnets-serve.service" 2>&1) || { echo "$found" >&2; exit 1; }
 [ -z "$found" ] || { echo "$found" >&2; exit 1; }
-systemd-analyze security --offline=true --no-pager --threshold=15 "$work/parsnets-serve.service" | tail -n 1
+found=$(systemd-analyze security --offline=true --no-pager --threshold=15 "$work/parsnets-serve.service") || {
+  echo "$found" >&2
+  exit 1
+}
+echo "$found" | tail -n 1
