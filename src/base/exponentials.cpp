@@ -24,8 +24,10 @@ constexpr double kLog2E = 0x1.71547652b82fep0;
 template <bool fused, typename T>
 [[gnu::always_inline]] inline T multiply_add(T a, T b, T c) {
   if constexpr (!fused) return a * b + c;
-  if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
-  else return __builtin_fma(a, b, c);
+  if constexpr (sizeof(T) == 4)
+    return __builtin_fmaf(a, b, c);
+  else
+    return __builtin_fma(a, b, c);
 }
 
 template <bool fused>
@@ -35,7 +37,8 @@ template <bool fused>
   const float shifted = multiply_add<fused>(bounded, static_cast<float>(kLog2E), kMagic), n = shifted - kMagic;
   const float r = multiply_add<fused>(n, -kLn2Rest, multiply_add<fused>(n, -kLn2, bounded));
   float p = 1.0F / 5040;
-  for (const float c : {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F}) p = multiply_add<fused>(p, r, c);
+  for (const float c : {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F})
+    p = multiply_add<fused>(p, r, c);
   const float two = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000U);
   return std::bit_cast<float>(x < -87 ? 0U : std::bit_cast<std::uint32_t>(p * two));
 }
