@@ -30,17 +30,22 @@ template <bool fused, typename T>
     return __builtin_fma(a, b, c);
 }
 
+/// Coefficients from that of the highest power on.
+template <bool fused, typename T, typename... Rest>
+[[gnu::always_inline]] inline T polynomial(T r, T sum, Rest... rest) {
+  ((sum = multiply_add<fused>(sum, r, rest)), ...);
+  return sum;
+}
+
 template <bool fused>
 [[gnu::always_inline]] inline float power(float x) {
   constexpr float kMagic = 0x1.8p23F, kLn2 = 0x1.62ep-1F, kLn2Rest = 0x1.0bfbe8p-15F;
   const float bounded = x > 88 ? 88 : x;
   const float shifted = multiply_add<fused>(bounded, static_cast<float>(kLog2E), kMagic), n = shifted - kMagic;
   const float r = multiply_add<fused>(n, -kLn2Rest, multiply_add<fused>(n, -kLn2, bounded));
-  float p = 1.0F / 5040;
-  for (const float c : {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F})
-    p = multiply_add<fused>(p, r, c);
+  const float p = polynomial<fused>(r, 1.0F / 5040, 1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F);
   const float two = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000U);
-  return std::bit_cast<float>(x < -87 ? 0U : std::bit_cast<std::uint32_t>(p * two));
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p * two) & (0U - std::uint32_t{x >= -87}));
 }
 
 template <bool fused>
@@ -49,12 +54,10 @@ template <bool fused>
   const double bounded = x > 709 ? 709 : x;
   const double shifted = multiply_add<fused>(bounded, kLog2E, kMagic), n = shifted - kMagic;
   const double r = multiply_add<fused>(n, -kLn2Rest, multiply_add<fused>(n, -kLn2, bounded));
-  double p = 1.0 / 6227020800;
-  for (const double c : {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
-                         1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0})
-    p = multiply_add<fused>(p, r, c);
+  const double p = polynomial<fused>(r, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                                     1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0);
   const double two = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) << 52) + 0x3ff0000000000000U);
-  return std::bit_cast<double>(x < -708 ? std::uint64_t{0} : std::bit_cast<std::uint64_t>(p * two));
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(p * two) & (0U - std::uint64_t{x >= -708}));
 }
 
 typedef double Lanes __attribute__((vector_size(32)));
