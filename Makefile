@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel wasm npm microcontroller bench results pages sanitize budgets faults fuzz stress stress-chroot coverage \
+        wheel wasm npm microcontroller bench results pages sanitize budgets faults fuzz soak stress stress-chroot coverage \
         cross lint lint-tidy runtime-size docs install clean
 
 JOBS ?= $(shell nproc)
@@ -151,6 +151,11 @@ fuzz:
 	@scripts/setup.sh clang
 	@cmake --preset fuzz > /dev/null && cmake --build build-fuzz -j $(JOBS) --target fuzz_readers
 	@scripts/fuzz.sh build-fuzz/fuzz_readers $(SECONDS)
+
+# `parsnets serve` under valid and hostile clients for SECONDS; writes out/reliability/soak.json.
+soak: SECONDS = 1200
+soak: build
+	@/usr/bin/python3 scripts/soak.py --seconds $(SECONDS)
 
 # Commands that are killed at each of their file calls, or see it fail.
 faults:

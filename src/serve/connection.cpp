@@ -74,9 +74,10 @@ bool Connection::can_make_room() {
   return phase_ != Phase::answering && (phase_ != Phase::idle || socket_.available(failed) == 0);
 }
 
-/// Errors of the work become responses.
+/// Errors of the work become responses. What was due when the connection ended is not done.
 template <class Work>
 void Connection::safely(const Work& work) {
+  if (!socket_.is_open()) return;
   try {
     try {
       work();

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <future>
 #include <semaphore>
+#include <thread>
 
 #include "parsnets/error.hpp"
 #include "serve/raw_client.hpp"
@@ -228,6 +229,20 @@ TEST(HttpServer, RefusedClientsThatDoNotHangUpShutNobodyOut) {
     clients.emplace_back(server.port(), 0, i % 2 == 0 ? "127.0.0.1" : "127.0.0.2").send("nonsense\r\n\r\n");
     EXPECT_EQ(status_in_time(server), 200) << i;
   }
+}
+
+TEST(HttpServer, WhoIsReplacedWhileItsAnswerIsSentIsGone) {
+  TestServer server({.connections = 2});
+  std::vector<std::thread> attackers;
+  for (int t = 0; t < 4; ++t)
+    attackers.emplace_back([&, t] {
+      for (int i = 0; i < 1000; ++i) {
+        RawClient client(server.port());
+        client.send(t % 2 == 0 ? server.get("/") : "nonsense\r\n\r\n");
+      }
+    });
+  for (auto& thread : attackers) thread.join();
+  EXPECT_EQ(status_in_time(server), 200);
 }
 
 TEST(HttpServer, OneAddressTakesHalfOfTheConnections) {
