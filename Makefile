@@ -132,11 +132,12 @@ results: build
 pages:
 	@scripts/pages.py
 
-# The whole test suite under the address, undefined-behaviour and thread sanitizers.
+# The whole test suite under the address, undefined-behaviour and thread sanitizers; the runtime under valgrind.
 sanitize:
 	@scripts/setup.sh test
 	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS)
 	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -R 'Threads|Thread|Synth'
+	@scripts/valgrind.sh
 
 # What costly files take, in larger sizes than in the tests; SECURITY.md states the limits.
 SCALE ?= 4
