@@ -54,6 +54,12 @@ std::string to_text(const std::string& out, const std::string& split, const Trai
                         record.validation.h, record.validation.classes_from);
   if (!record.selection.empty())
     text += fmt::format("selected from {} candidates: {}\n", record.selection.size(), record.chosen);
+  if (const ValidationRecord& found = record.validation; found.default_zsl > 0)
+    text += fmt::format(
+        "the default options reach ZSL {:.2f}, H {:.2f}; leaving them gains {:.2f} ± {:.2f} points (mean of both, "
+        "standard error) on folds that the choice was not made on{}\n",
+        found.default_zsl, found.default_h, found.gain, found.gain_error,
+        found.gain > found.gain_error ? "" : ": the default options stay");
   if (!record.left_out.empty())
     text += fmt::format("the time budget cut {} rounds of the search\n", record.left_out.size());
   const auto add_stage = [&](const char* name, const std::vector<ObjectiveStep>& steps) {

@@ -287,7 +287,8 @@ MAKERS = {
     "taught": (taught, "cub-sent"), "sources": (sources, "demo"), "bench": (bench, "bench"),
     "photos": (photo_set, "photos"), "extraction": (extraction, "choices"), "attributes": (attributes, "choices"),
     "resamplings": (resamplings, "choices"), "microcontroller": (microcontroller, "microcontroller"),
-    "unlabelled": (unlabelled, "field"),
+    "unlabelled": (unlabelled, "field"), "suggestions": (printed("suggestions", "table"), "suggestions"),
+    "auto-default": (printed("auto-default", "table"), "auto-default"),
     **{f"scaling.{key}": (printed("scaling", key), "scaling") for key in ("memory", "mpi", "predict", "dask")},
 }
 MISSING = "Not measured in this version: `make results ARGS=\"--only {}\"`."

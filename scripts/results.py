@@ -59,7 +59,7 @@ class Part:
     def place(self, word):
         """The word with the folders of this run: out/ is a temporary one, CUB that of the data set."""
         for name, folder in self.data.items():
-            word = re.sub(rf"^{re.escape(name)}(?=,|$)", str(folder), word)  # CUB, CUB,att
+            word = re.sub(rf"^{re.escape(name)}(?=[,:]|$)", str(folder), word)  # CUB; CUB,att; CUB,att:40+15
         return re.sub(r"^out/", f"{self.work}/", word)
 
     def plain(self, text):
@@ -323,6 +323,17 @@ def choices(part):
         part.outputs["gamma"] += part.plain(row).splitlines()
 
 
+def auto_default(part):
+    """Search auto against the default options, on classes of training that both were held out of."""
+    part.run("CUB,att:40+15", "CUB,att:80+20", "CUB,sent:40+15", "AWA1-handmade:30+10", "--first", "101",
+             program="scripts/compare_options.py", keep="table")
+
+
+def suggestions(part):
+    """Samples that `suggest` chooses against drawn ones."""
+    part.run("CUB,att", "CUB,sent", "AWA1-handmade", program="scripts/suggest_against_random.py", keep="table")
+
+
 def field(part):
     """Adapting to unlabelled sets of ten kinds, and to the test samples of AWA1."""
     part.run("--only", "field", "--out", "out/field.json", program="build/parsnets_bench", keep="sets")
@@ -359,6 +370,7 @@ PARTS = {
     "cub-att-sent": (lambda part: cub(part, "att,sent"), ["CUB"], True),
     "awa1": (awa1, ["AWA1-handmade"], True),
     "auto": (auto, ["CUB", "AWA1-handmade"], True),
+    "auto-default": (auto_default, ["CUB", "AWA1-handmade"], False),
     "baselines": (baselines, ["CUB", "AWA1-handmade"], True),
     "ablation": (ablation, ["CUB", "AWA1-handmade"], True),
     "photos-guide": (page("photos"), [], False),  # `make photos`
@@ -366,6 +378,7 @@ PARTS = {
     "first-hour": (first_hour, ["photos"], False),
     "choices": (choices, ["photos", "CUB", "AWA1-handmade"], False),
     "field": (field, ["CUB", "AWA1-handmade"], False),  # `make bench`
+    "suggestions": (suggestions, ["CUB", "AWA1-handmade"], False),
     "microcontroller": (table_of("scripts/microcontroller.sh", ("printed", "scripts/microcontroller.sh")), [], False),
     "bench": (bench, [], False),
     "scaling": (table_of("scripts/scaling.py", ("memory", "scripts/scaling.py memory"),

@@ -54,10 +54,12 @@ struct TrainingRequest {
 
 /// Accuracies in percent on validation classes.
 struct ValidationRecord {
-  std::string gamma_from = "none";                           ///< what gamma was chosen on
-  std::size_t folds = 0;                                     ///< 0: no validation, and none of the fields below
-  std::string classes_from;                                  ///< where the validation classes come from
-  double zsl = 0, h = 0;                                     ///< of the candidate that was chosen, see SelectionStep
+  std::string gamma_from = "none";        ///< what gamma was chosen on
+  std::size_t folds = 0;                  ///< 0: no validation, and none of the fields below
+  std::string classes_from;               ///< where the validation classes come from
+  double zsl = 0, h = 0;                  ///< of the candidate that was chosen, see SelectionStep
+  double default_zsl = 0, default_h = 0;  ///< search auto: of the default options on the same folds
+  double gain = 0, gain_error = 0;        ///< search auto: what a choice by the other folds gains, its standard error
   bool operator==(const ValidationRecord&) const = default;  ///< every field
 };
 

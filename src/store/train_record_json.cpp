@@ -55,6 +55,8 @@ void fields(auto& io, Is<ValidationRecord> auto& validation) {
   if (!io.has("folds", validation.folds > 0)) return;
   io.required("folds", validation.folds, "classes_from", validation.classes_from, "zsl", validation.zsl, "h",
               validation.h);
+  io.optional("default_zsl", validation.default_zsl, "default_h", validation.default_h, "gain", validation.gain,
+              "gain_error", validation.gain_error);
 }
 
 void fields(auto& io, Is<SelectionStep> auto& step) {

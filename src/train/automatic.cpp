@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "train/selection.hpp"
 #include "train/train_options.hpp"
@@ -20,6 +23,7 @@ struct Round {
   const char* name;
   Start start;
   const char* grid;
+  bool needed = false;  ///< whatever time it takes
 };
 
 /// From cheap and decisive to costly and subtle. A grid may be several, separated by "|". "@shrinkage" stands for
@@ -37,7 +41,7 @@ constexpr Round kRounds[] = {
      "prototype-lambda=0.03,3;prototype-width=0,1.2"},
     {"tables and prototypes", Start::best, "semantic-weights=@weights"},
     {"attribute weights", Start::best, "attribute-steps=2,5,8,12|prior-samples=10,100,1000"},
-    {"defaults", Start::defaults, ""},
+    {"defaults", Start::defaults, "", true},
     {"refinement and gates", Start::best,
      "networks=0;refine-steps=1,2,3,4,6,8|"
      "networks=@networks;active=@active;encoding=@encoding;gate-weight=1,3;refine-steps=2,3,4,6,8"},
@@ -56,17 +60,39 @@ class StagedSearch {
 
   Selected run() {
     for (const Round& round : kRounds) {
-      if (best_ && evaluator_.any_process(out_of_time()))
+      if (best_ && !round.needed && evaluator_.any_process(out_of_time()))
         selected_.left_out.push_back(round.name);
       else if (has_tables_for(round))
         look(round);
     }
-    selected_.winner = *best_;
+    selected_.winner = better_than_defaults() ? *best_ : *usual_;
     selected_.field = evaluator_.evaluate_winner(selected_.winner);
     return std::move(selected_);
   }
 
  private:
+  /// What the search gains on a fold by what it would choose on the others: of many candidates the best is better on
+  /// its own folds by chance. By more than one standard error.
+  bool better_than_defaults() {
+    const std::size_t folds = usual_->merits.size();
+    std::vector<double> gains(folds);
+    for (std::size_t f = 0; f < folds; ++f) {
+      const auto on_others = [&](const std::vector<double>& merits) {
+        return std::accumulate(merits.begin(), merits.end(), 0.0) - (folds > 1 ? merits[f] : 0);
+      };
+      gains[f] = (*std::ranges::max_element(merits_, {}, on_others))[f] - usual_->merits[f];
+    }
+    const double count = static_cast<double>(folds), mean = std::accumulate(gains.begin(), gains.end(), 0.0) / count;
+    double squares = 0;
+    for (const double gain : gains) squares += (gain - mean) * (gain - mean);
+    ValidationRecord& told = selected_.validation;
+    told.default_zsl = usual_->result.zsl;
+    told.default_h = usual_->result.h;
+    told.gain = mean;
+    told.gain_error = folds > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
+    return told.gain > told.gain_error;
+  }
+
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   bool out_of_time() const { return options_.search.time_budget > 0 && seconds() > options_.search.time_budget; }
 
@@ -135,8 +161,10 @@ class StagedSearch {
     for (auto& candidate : candidates) {
       candidate.result.choice = fmt::format("{}: {}", round.name, candidate.result.choice);
       selected_.trace.push_back(candidate.result);
+      merits_.push_back(candidate.merits);
     }
     const auto best = std::ranges::max_element(candidates, {}, [](const Candidate& c) { return c.result.merit(); });
+    if (round.needed) usual_ = *best;
     if (!best_ || best->result.merit() > best_->result.merit()) best_ = *best;
   }
 
@@ -148,7 +176,8 @@ class StagedSearch {
   ProgressObserver* progress_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Selected selected_;
-  std::optional<Candidate> best_;
+  std::optional<Candidate> best_, usual_;    ///< usual: the default options
+  std::vector<std::vector<double>> merits_;  ///< of every candidate, by fold
 };
 
 }  // namespace

@@ -26,13 +26,15 @@ constexpr double kMatrices = 32, kMostKept = 1.5e9;  // bytes of a fold's d x d 
 /// Each process has added the folds that it fitted.
 void sum_results(std::vector<Candidate>& candidates, Processes& group) {
   std::vector<double> sums;
-  for (const Candidate& c : candidates) sums.insert(sums.end(), {c.result.zsl, c.result.h, c.gamma, c.temperature});
+  for (const Candidate& c : candidates) {
+    sums.insert(sums.end(), {c.result.zsl, c.result.h, c.gamma, c.temperature});
+    sums.insert(sums.end(), c.merits.begin(), c.merits.end());
+  }
   group.sum(std::span<double>(sums));
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    candidates[i].result.zsl = sums[4 * i];
-    candidates[i].result.h = sums[4 * i + 1];
-    candidates[i].gamma = sums[4 * i + 2];
-    candidates[i].temperature = sums[4 * i + 3];
+  auto next = sums.begin();
+  for (Candidate& c : candidates) {
+    for (double* value : {&c.result.zsl, &c.result.h, &c.gamma, &c.temperature}) *value = *next++;
+    for (double& merit : c.merits) merit = *next++;
   }
 }
 
@@ -226,6 +228,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
     if (paths[text].empty()) order.push_back(text);
     paths[text].push_back(&candidate);
     candidate.result.zsl = candidate.result.h = candidate.gamma = candidate.temperature = 0;
+    candidate.merits.assign(folds_.size(), 0);
   }
   const bool shares = shares_fits();
   const double share = 1.0 / static_cast<double>(folds_.size());
@@ -244,6 +247,7 @@ void Candidates::evaluate(std::vector<Candidate>& candidates, const std::filesys
               ? evaluate_path(path, f, candidates.size() > 1, {})
               : std::vector{evaluate_one(*path[0], f, checkpoint.string() + ".fold" + std::to_string(f))};
       for (std::size_t i = 0; i < path.size(); ++i) {
+        path[i]->merits[f] = (results[i].zsl + results[i].h) / 2;
         path[i]->result.zsl += share * results[i].zsl;
         path[i]->result.h += share * results[i].h;
         path[i]->gamma += share * results[i].gamma;

@@ -36,6 +36,7 @@ struct Candidate {
   TrainOptions options;
   SelectionStep result;               ///< its choice; after Candidates::evaluate its figures, mean over the folds
   double gamma = 0, temperature = 1;  ///< its calibration, mean over the folds
+  std::vector<double> merits = {};    ///< after Candidates::evaluate: SelectionStep::merit() on each fold
 };
 
 /// All combinations of the axes, the first axis slowest, set on top of `options` (not validated).
@@ -87,6 +88,7 @@ struct Selected {
   std::vector<SelectionStep> trace;   ///< every candidate, in the order looked at
   std::vector<std::string> left_out;  ///< what the time budget cut off the automatic search
   std::optional<FieldChoice> field;   ///< of class space alone
+  ValidationRecord validation;        ///< what the automatic search compared
 };
 
 /// Grid search, automatic search, or the one candidate that `options` is. The highest mean of ZSL accuracy and harmonic
@@ -96,8 +98,10 @@ Selected select_options(const Dataset& data, const TrainOptions& options, const 
 
 /// Search auto, on validation classes: one group of choices at a time, from the closed form of class space to refined,
 /// gated networks. Each round looks at a small grid around the best candidate so far, leaving options that are set
-/// alone. The default options are among the candidates, so that the result does not fall behind them on the folds. Once
-/// search.time_budget is used up no further path is begun.
+/// alone. The best candidate replaces the default options where that gains more than one standard error over the folds.
+/// Of many candidates the best is better on its own folds by chance: the gain on a fold is that of the candidate that
+/// is best on the others. Once search.time_budget is used up no further path is begun, but for that of the default
+/// options.
 Selected search_automatically(Candidates& evaluator, const Dataset& data, const TrainOptions& options,
                               ProgressObserver* progress);
 

@@ -83,6 +83,7 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
     if (!folds.empty() && (searches || options.calibration.enabled)) {
       selected = select_options(data, wanted, folds, pool, progress, place);
       options = selected.winner.options;
+      validation = selected.validation;
       if (options.calibration.enabled) validation.gamma_from = "validation classes";
       if (std::holds_alternative<ParsNetsOptions>(options.method))
         selected.winner.gamma =

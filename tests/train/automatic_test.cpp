@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -14,12 +15,25 @@ struct Automatic : test::SmallTraining {
   const TrainOptions options = test::options_with("parsnets", "search=auto;time-budget=0");
 };
 
-TEST_F(Automatic, ItsChoiceDoesNotFallBehindAnyOfItsTrace) {
+double best(const std::vector<SelectionStep>& trace) {
+  double most = 0;
+  for (const auto& step : trace) most = std::max(most, step.zsl + step.h);
+  return most;
+}
+
+TEST_F(Automatic, TheBestOfItsTraceReplacesTheDefaultOptionsWhereItPays) {
   const TrainRecord record = train(data, options, pool).record;
   const auto& trace = record.selection;
   ASSERT_GT(trace.size(), 80u);
-  const double reached = record.validation.zsl + record.validation.h;
-  for (const auto& step : trace) EXPECT_LE(step.zsl + step.h, reached + 0.01) << step.choice;
+  const ValidationRecord& found = record.validation;
+  const auto usual = std::ranges::find_if(trace, [](const auto& step) { return step.choice.starts_with("defaults"); });
+  ASSERT_NE(usual, trace.end());
+  EXPECT_EQ(found.default_zsl, usual->zsl);
+  EXPECT_EQ(found.default_h, usual->h);
+  EXPECT_GT(found.gain_error, 0);
+  const bool pays = found.gain > found.gain_error;
+  EXPECT_EQ(record.chosen == usual->choice, !pays);
+  EXPECT_NEAR(found.zsl + found.h, pays ? best(trace) : usual->zsl + usual->h, 0.01);
   EXPECT_TRUE(trace[0].choice.starts_with("class space"));
   EXPECT_TRUE(record.left_out.empty());
 }
@@ -30,7 +44,8 @@ TEST_F(Automatic, LeavesOptionsThatAreSetAloneAndKeepsToItsTimeBudget) {
   const Model model = train(data, limited, pool);
   const auto chosen = nlohmann::json::parse(model.options);
   EXPECT_EQ(chosen["feature-scaling"], "l2");
-  EXPECT_EQ(model.record.selection.size(), 1u) << "one path is always looked at";
+  EXPECT_EQ(model.record.selection.size(), 2u) << "one path is always looked at, and the default options";
+  EXPECT_TRUE(model.record.selection[1].choice.starts_with("defaults"));
   EXPECT_GE(model.record.left_out.size(), 5u);
 }
 
