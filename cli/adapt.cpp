@@ -6,7 +6,6 @@
 
 #include "base/machine.hpp"
 #include "command.hpp"
-#include "data/folder.hpp"
 #include "eval/protocols.hpp"
 #include "eval_protocols.hpp"
 #include "feature_rows.hpp"
@@ -16,15 +15,6 @@
 namespace parsnets::cli {
 
 namespace {
-
-/// In a folder: its file of features.
-std::filesystem::path features_file(const std::filesystem::path& input) {
-  if (!std::filesystem::is_directory(input)) return input;
-  if (const auto file = find_one(input, "features", {".npy", ".npz", ".csv"})) return *file;
-  if (const auto files = mat_features(input); files.size() == 1) return input / (files.front() + ".mat");
-  throw Error(BadInput{input.string(), "", "features.npy, .npz or .csv, or one .mat with features, in the folder",
-                       "none", "give the file of the features"});
-}
 
 Output told(const Adaptation& done, const Model& model, const std::string& file) {
   Output output;

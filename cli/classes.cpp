@@ -109,6 +109,42 @@ std::vector<std::string> read_labels(const std::filesystem::path& file, std::vec
   return names;
 }
 
+/// Examples by class from a table with the columns row and class, as 'suggest' writes it; those without a class are
+/// left out. `samples`: how many rows --input has.
+std::vector<std::pair<std::string, std::vector<std::int32_t>>> read_answers(const std::string& file, const Model& model,
+                                                                            std::size_t samples) {
+  const CsvCells table = read_csv(file, true);
+  const auto column = [&](const char* name) {
+    const auto found = std::ranges::find(table.header, name);
+    if (found == table.header.end())
+      throw Error(BadInput{file, "header", fmt::format("a column '{}'", name), "none",
+                           "take a table that 'parsnets suggest' has written"});
+    return static_cast<std::size_t>(found - table.header.begin());
+  };
+  const std::size_t row_column = column("row"), class_column = column("class");
+  std::vector<std::pair<std::string, std::vector<std::int32_t>>> answers;
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    const std::string name(table.cell(r, class_column));
+    if (name.empty()) continue;
+    const std::string line = fmt::format("{}:{}", file, table.line(r));
+    double row = 0;
+    if (!parse_number(table.cell(r, row_column), row) || row != std::floor(row) || row < 0 ||
+        row >= static_cast<double>(samples))
+      throw Error(BadInput{line, "row", fmt::format("a row of --input, 0 to {}", samples - 1),
+                           in_quotes(table.cell(r, row_column)),
+                           "give the --input that the samples were suggested of"});
+    const auto& names = model.classes.names;
+    if (std::ranges::find(names, name) == names.end())
+      throw Error(BadInput{line, "class", "a class of the model", "'" + name + "'" + did_you_mean(name, names),
+                           "add it first, with 'parsnets classes add'"});
+    auto one = std::ranges::find(answers, name, &decltype(answers)::value_type::first);
+    if (one == answers.end()) one = answers.insert(one, {name, {}});
+    one->second.push_back(static_cast<std::int32_t>(row));
+  }
+  if (answers.empty()) throw Error(BadInput{file, "class", "at least one answer", "none", "fill in the column"});
+  return answers;
+}
+
 /// Rows of the examples by class. Without labels all belong to the only class.
 std::vector<std::vector<std::int32_t>> rows_by_class(const ClassesState& state, const Matrix<float>& examples,
                                                      const std::vector<std::string>& names) {
@@ -200,18 +236,31 @@ Command classes_teach_command() {
   auto state = std::make_shared<ClassesState>();
   Command command{"classes teach", "teach a model labelled examples of one of its classes, without training",
                   "parsnets classes teach deer out/demo.safetensors --input deer.npy"};
-  command.arguments = {{"NAME", "a class of the model", &state->name}};
+  command.arguments = {{"NAME", "a class of the model", &state->name, false}};
   command.by_place = {"model"};
   command.options.text("model", state->model, "model file; changed in place unless --out is given")
       .text("input", state->input, "features of the examples: .npy, .npz, .csv or .mat, one row each")
+      .text("labels", state->labels,
+            "instead of NAME: .csv with the columns row and class, as 'suggest' writes it; rows of --input without a "
+            "class are no examples")
       .path("out", state->out, "model file to write (default: change --model in place)");
   add_memory_limit(command.options, state->memory_limit);
   command.run = [state](Context& context) {
     require_model(*state);
     refuse_if(state->input.empty(), "classes teach: expected --input FILE");
+    refuse_if(state->name.empty() == state->labels.empty(), "classes teach: expected either NAME or --labels FILE.csv");
     return changed(*state, context, [&](Model& model) {
       const Matrix<float> examples = read_examples(*state, model, context);
       ThreadPool pool(context.threads());
+      if (!state->labels.empty()) {
+        std::size_t count = 0;
+        const auto answers = read_answers(state->labels, model, examples.rows());
+        for (const auto& [name, rows] : answers) {
+          teach_rows(model, name, blocks_of(examples, rows), state->memory_limit, pool);
+          count += rows.size();
+        }
+        return fmt::format("taught {} examples of {} classes", count, answers.size());
+      }
       teach_rows(model, state->name, blocks_of(examples), state->memory_limit, pool);
       return fmt::format("taught {} examples of '{}'", examples.rows(), state->name);
     });

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/file.hpp"
+#include "data/folder.hpp"
 #include "data/sample_set.hpp"
 #include "formats/npy.hpp"
 #include "parsnets/error.hpp"
@@ -105,6 +106,14 @@ FeatureRows rows_of_standard_input(ProgressObserver* progress, std::uint64_t mem
 }
 
 }  // namespace
+
+std::filesystem::path features_file(const std::filesystem::path& input) {
+  if (!std::filesystem::is_directory(input)) return input;
+  if (const auto file = find_one(input, "features", {".npy", ".npz", ".csv"})) return *file;
+  if (const auto files = mat_features(input); files.size() == 1) return input / (files.front() + ".mat");
+  throw Error(BadInput{input.string(), "", "features.npy, .npz or .csv, or one .mat with features, in the folder",
+                       "none", "give the file of the features"});
+}
 
 FeatureRows feature_rows(const std::string& input, const std::optional<FeatureSource>& trained,
                          ProgressObserver* progress, std::uint64_t memory_limit) {

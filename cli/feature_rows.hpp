@@ -39,6 +39,9 @@ inline Matrix<float> read_feature_input(const std::filesystem::path& file, const
                            : "convert it, e.g. with numpy.save"});
 }
 
+/// The file of features, where `input` is a folder with one; else `input`.
+std::filesystem::path features_file(const std::filesystem::path& input);
+
 /// Samples to predict, some at a time.
 struct FeatureRows {
   std::string name;       ///< for messages

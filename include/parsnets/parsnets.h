@@ -294,6 +294,11 @@ PARSNETS_API parsnets_status parsnets_model_adapt(parsnets_model *model, const f
                                                   size_t dimensions, const int32_t *movable, size_t movable_count,
                                                   uint32_t rounds, uint32_t threads, parsnets_adaptation *adaptation,
                                                   double *support, double *degrees, size_t classes);
+/* Which of these unlabelled samples a person should label: at most `count` rows of `x`, the most useful first, in
+ * `rows`, and how many in `found`. Fewer where fewer look like unseen classes. Leave out samples that were taught. */
+PARSNETS_API parsnets_status parsnets_model_suggest(const parsnets_model *model, const float *x, size_t samples,
+                                                    size_t dimensions, size_t count, uint32_t threads, size_t *rows,
+                                                    size_t *found);
 /* Forgets all unlabelled samples. Examples stay. */
 PARSNETS_API parsnets_status parsnets_model_undo_adaptation(parsnets_model *model);
 

@@ -7,7 +7,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._labels import Floats, name_of, places_of, read_table, refuse_repeated, with_labels
@@ -166,6 +166,31 @@ class ClassBank:
                               {model.labels[c]: float(degrees[c]) for c in moved})
 
         return self._apply(X, learn)
+
+    def suggest(self, X: ArrayLike, n_samples: int = 10) -> NDArray[np.intp]:
+        """Choose which unlabelled samples a person should label, for `teach`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_unlabelled, n_features)
+            Samples of any classes of the model, which needs method "parsnets". Leave out samples that were taught.
+        n_samples : int, default=10
+            How many samples to choose, at most.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_chosen,), int
+            Rows of X, the most useful first. Fewer where fewer look like unseen classes.
+        """
+        count = unsigned(n_samples, "n_samples", 32)
+
+        def choose(model: Model, x: Floats) -> NDArray[np.intp]:
+            rows, found = np.zeros(min(count, len(x)), dtype=np.uintp), ctypes.c_size_t()
+            call("model_suggest", model.handle, address(x), *x.shape, count, threads_of(self.n_jobs), address(rows),
+                 ctypes.byref(found))
+            return rows[:found.value].astype(np.intp)
+
+        return self._apply(X, choose)
 
     def undo_adaptation(self: Self) -> Self:
         """Forget all unlabelled samples. Examples stay.

@@ -220,6 +220,7 @@ _STATUS: Dict[str, List[Any]] = {
     "model_add_class_by_examples": [c_void_p, c_char_p, c_void_p, c_size_t, c_size_t, c_uint32],
     "model_adapt": [c_void_p, c_void_p, c_size_t, c_size_t, c_void_p, c_size_t, c_uint32, c_uint32, POINTER(Adaptation),
                     c_void_p, c_void_p, c_size_t],
+    "model_suggest": [*_BATCH, c_size_t, c_uint32, c_void_p, POINTER(c_size_t)],
     "model_undo_adaptation": [c_void_p],
     "model_calibrate": [c_void_p, c_double, c_double],
     "model_calibrate_on": [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint32],

@@ -48,6 +48,20 @@ def test_only_named_classes_move(demo, model):
         model.adapt(demo.X, rounds=0)
 
 
+def test_suggested_samples_are_rows_to_label(demo, model):
+    before = model.decision_function(demo.X)
+    rows = model.suggest(demo.X, 6)
+    assert 0 < len(rows) <= 6 and len(set(rows)) == len(rows)
+    assert np.array_equal(rows[:2], model.suggest(demo.X, 2))
+    assert np.array_equal(model.decision_function(demo.X), before)
+    for row in rows:
+        model.teach(demo.y[row], demo.X[[row]])
+    with pytest.raises(UsageError):
+        model.suggest(demo.X, 0)
+    with pytest.raises(ValueError):
+        model.suggest(demo.X[:, :2], 6)
+
+
 def test_examples_raise_the_score_of_their_class(demo, model):
     place = int(np.flatnonzero(~model.seen_)[0])
     label = model.classes_[place]

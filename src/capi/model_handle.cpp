@@ -225,6 +225,18 @@ parsnets_status parsnets_model_adapt(parsnets_model* model, const float* x, size
   });
 }
 
+parsnets_status parsnets_model_suggest(const parsnets_model* model, const float* x, size_t samples, size_t dimensions,
+                                       size_t count, uint32_t threads, size_t* rows, size_t* found) {
+  return guarded([&] {
+    const Samples input = checked_samples(model, {x, samples, dimensions, threads}, x, "x", dimensions);
+    require({{rows, "rows"}, {found, "found"}});
+    Work work(threads);
+    const auto suggested = suggest(model->model, input.view(), count, work.pool);
+    std::ranges::copy(suggested, rows);
+    *found = suggested.size();
+  });
+}
+
 parsnets_status parsnets_model_undo_adaptation(parsnets_model* model) {
   return guarded([&] {
     require(model, "model");

@@ -191,6 +191,15 @@ TEST(CApiModel, LearnsAfterTrainingAndForgets) {
   EXPECT_NE(std::string(info_of(copy.get()).record).find("adaptations"), std::string::npos);
   EXPECT_NE(scores_of(copy.get(), s.small.arrays, 5), scores);
   EXPECT_EQ(bytes_of(s.model.get()), before) << "the copy learned, not the model";
+  size_t rows[4] = {}, found = 0;
+  ASSERT_OK(parsnets_model_suggest(s.model.get(), s.small.arrays.features, n, d, 4, 1, rows, &found));
+  ASSERT_GT(found, 0u);
+  ASSERT_LE(found, 4u);
+  for (size_t i = 0; i < found; ++i) EXPECT_LT(rows[i], n);
+  EXPECT_EQ(bytes_of(s.model.get()), before);
+  EXPECT_EQ(parsnets_model_suggest(s.model.get(), s.small.arrays.features, n, d, 0, 1, rows, &found), PARSNETS_USAGE);
+  EXPECT_EQ(parsnets_model_suggest(s.model.get(), s.small.arrays.features, n, d - 1, 4, 1, rows, &found),
+            PARSNETS_BAD_INPUT);
   ASSERT_OK(parsnets_model_undo_adaptation(copy.get()));
   EXPECT_EQ(bytes_of(copy.get()), before);
   EXPECT_EQ(scores_of(copy.get(), s.small.arrays, 5), scores);

@@ -1,5 +1,6 @@
 // Learning in the field, run as a user would.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/run_cli.hpp"
@@ -52,6 +53,37 @@ TEST_F(CliAdapt, AdaptsInPlaceAndUndoes) {
   run_ok({"adapt", "--model", model, "--undo"});
   EXPECT_EQ(read_text_file(model), before);
   EXPECT_FALSE(run_json({"eval", "--model", model, "--data", kDemo}).contains("learned_since_training"));
+}
+
+TEST_F(CliAdapt, SuggestedSamplesAreTaughtFromTheTableThatAPersonFillsIn) {
+  const std::string before = read_text_file(model), answers = path("answers.csv"), taught = path("taught.safetensors");
+  const auto told = run_json({"suggest", model, pile, "--top", "4", "-o", answers});
+  EXPECT_EQ(read_text_file(model), before);
+  const auto& suggestions = told["suggestions"];
+  ASSERT_GT(suggestions.size(), 1u);
+  std::string filled = "row,file,guess,class\n";
+  for (std::size_t i = 0; i < suggestions.size(); ++i) {
+    const auto row = suggestions[i]["row"].get<std::size_t>();
+    const std::string line = fmt::format("{},,{},", row, suggestions[i]["guess"].get<std::string>());
+    EXPECT_TRUE(has(read_text_file(answers), line));
+    filled += line + (i == 0 ? "" : class_name(unseen(0))) + "\n";  // the person did not know the first
+  }
+  const Words teach{"classes", "teach", "--model", model, "--labels", answers, "--input", pile};
+  run_error(teach, 3, "fill in");
+  write_text_file(answers, filled);
+  const std::string done = run_ok(teach + Words{"--out", taught}).out;
+  EXPECT_TRUE(has(done, fmt::format("taught {} examples of 1 classes", suggestions.size() - 1))) << done;
+  EXPECT_TRUE(is_taught(load_model(taught)));
+  EXPECT_EQ(read_text_file(model), before);
+  for (const auto& [text, said] : {std::pair("class\ndeer\n", "a column 'row'"),
+                                   {"row\n1\n", "a column 'class'"},
+                                   {"row,class\n1,nobody\n", "a class of the model"},
+                                   {"row,class\n99999,x\n", "a row of --input"},
+                                   {"row,class\n1.5,x\n", "a row of"}}) {
+    write_text_file(answers, text);
+    run_error(teach, 3, said);
+  }
+  run_error({"classes", "teach", "--model", model, "--input", pile}, 2, "either NAME or --labels");
 }
 
 TEST_F(CliAdapt, WritesAnotherFileAndReadsFoldersAndBatches) {

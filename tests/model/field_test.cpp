@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
+#include "base/rng.hpp"
 #include "data/sample_set.hpp"
 #include "expect.hpp"
 #include "parsnets/error.hpp"
@@ -325,6 +327,58 @@ TEST_F(Field, ExamplesMoveAClassAsItsPosteriorMeanDoes) {
     expect_near(wanted, places_of(taught), 1e-5);
     EXPECT_EQ(taught.classes.taught.samples[c], static_cast<float>(count));
   }
+}
+
+TEST_F(Field, SuggestedSamplesHelpMoreThanDrawnOnes) {
+  const std::size_t half = data.split.test_unseen.size() / 2, count = unseen.size();
+  std::vector<std::int32_t> rows = data.split.test_unseen;
+  Rng(1, 0).shuffle(rows);
+  data.split.test_unseen.assign(rows.begin() + static_cast<std::ptrdiff_t>(half), rows.end());
+  std::ranges::sort(data.split.test_unseen);
+  rows.resize(half);
+  const Matrix<float> samples = gather_rows(data.features.view(), rows);
+  const auto accuracy = [&](std::span<const std::size_t> labelled) {
+    Model taught = copy();
+    for (const auto row : labelled)
+      teach(taught, name_of(data.labels[static_cast<std::size_t>(rows[row])]),
+            {samples.row(row).data(), 1, samples.cols()}, pool);
+    return evaluated(taught).zsl.top1_per_class;
+  };
+  const auto suggested = suggest(model, samples.view(), count, pool);
+  ASSERT_EQ(suggested.size(), count);
+  EXPECT_EQ(distinct(suggested).size(), count);
+  double drawn = 0;
+  for (std::uint64_t draw = 0; draw < 10; ++draw) {
+    std::vector<std::size_t> order(half);
+    std::iota(order.begin(), order.end(), 0);
+    Rng(draw, 1).shuffle(order);
+    order.resize(count);
+    drawn += accuracy(order) / 10;
+  }
+  EXPECT_GT(accuracy(suggested), drawn + 1);
+}
+
+TEST_F(Field, FewerSuggestionsAreTheFirstOnesAndLeaveTheModelAsItIs) {
+  const auto before = vectors_of(model);
+  const double gamma = model.gamma;
+  ThreadPool three(3);
+  const auto many = suggest(model, pile.view(), 12, pool), few = suggest(model, pile.view(), 5, three);
+  EXPECT_TRUE(std::ranges::equal(few, std::span(many).first(5)));
+  EXPECT_EQ(vectors_of(model), before);
+  EXPECT_EQ(model.gamma, gamma);
+  // A class that was taught lies where its samples do: another one is asked about first.
+  const auto label = data.labels[static_cast<std::size_t>(data.split.test_unseen[many[0]])];
+  teach(model, name_of(label), samples_of(label, 0, 30).view(), pool);
+  EXPECT_NE(suggest(model, pile.view(), 1, pool)[0], many[0]);
+}
+
+TEST_F(Field, SuggestionsComeOfSamplesThatLookUnseenAlone) {
+  EXPECT_LT(suggest(model, pile.view(), pile.rows(), pool).size(), pile.rows());
+  model.field.least_length = 1e5;
+  EXPECT_TRUE(suggest(model, pile.view(), 3, pool).empty());
+  EXPECT_THROW(suggest(model, pile.view(), 0, pool), Error);
+  EXPECT_THROW(suggest(model, Matrix<float>(0, pile.cols()).view(), 3, pool), Error);
+  EXPECT_THROW(suggest(model, Matrix<float>(2, 3, 1.0f).view(), 3, pool), Error);
 }
 
 TEST_F(Field, ExamplesRaiseAccuracy) {
