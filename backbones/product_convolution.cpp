@@ -5,14 +5,9 @@
 #include <opencv2/dnn/all_layers.hpp>
 #include <opencv2/dnn/layer.hpp>
 
-#include "base/machine.hpp"
 #include "base/matrix_product.hpp"
 
 namespace parsnets {
-
-// The products bring the thread pool along, which asks these of BLAS: the module has none.
-void use_serial_blas() {}
-bool blas_is_thread_safe() { return true; }
 
 namespace {
 

@@ -54,7 +54,6 @@ json environment(const Settings& settings) {
           {"simd", machine.simd},
           {"cores", machine.cores},
           {"memory", machine.memory},
-          {"blas", machine.blas},
           {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
           {"compiler", PARSNETS_COMPILER},
           {"build_type", PARSNETS_BUILD_TYPE},

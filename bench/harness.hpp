@@ -127,7 +127,6 @@ json missing_peer(const std::string& name, const std::string& why);
 // The parts of the suite: each returns its record.
 json measure_stages(const Settings& settings);
 json measure_training(const Settings& settings);
-json measure_unknown_processor(const Settings& settings);
 json measure_loading(const Settings& settings);
 json measure_svr(const Settings& settings);
 json measure_peers(const Settings& settings);

@@ -23,7 +23,6 @@ struct Part {
 };
 constexpr Part kParts[] = {{"stages", measure_stages},
                            {"training", measure_training},
-                           {"unknown-processor", measure_unknown_processor},
                            {"load", measure_loading},
                            {"svr", measure_svr},
                            {"peers", measure_peers},

@@ -1,5 +1,5 @@
-// `parsnets train` with default options, from the command to the model file: seconds, memory, the second thread, and
-// what it costs where OpenBLAS does not know the processor. Also the automatic search, and `parsnets calibrate`.
+// `parsnets train` with default options, from the command to the model file: seconds, memory and the second thread.
+// Also the automatic search, and `parsnets calibrate`.
 
 #include <fmt/format.h>
 
@@ -95,13 +95,6 @@ json search_and_calibrate(const DataSource& source, const Settings& settings, co
   return commands;
 }
 
-// What OpenBLAS takes for a processor that is not in its list.
-#if defined(__x86_64__)
-constexpr const char* kGeneric = "Prescott";
-#else
-constexpr const char* kGeneric = "ARMV8";
-#endif
-
 }  // namespace
 
 json measure_training(const Settings& settings) {
@@ -109,26 +102,6 @@ json measure_training(const Settings& settings) {
   json sets = json::array({train_on(cub(settings), settings, work, settings.quick ? 1 : 5)});
   if (!settings.quick) sets.push_back(train_on(awa2_sized(settings, work), settings, work, 3));
   return {{"sets", sets}, {"commands", search_and_calibrate(cub(settings), settings, work)}};
-}
-
-json measure_unknown_processor(const Settings& settings) {
-  const std::vector<std::string> environments[] = {{"env", "-u", "OPENBLAS_CORETYPE"},
-                                                   {"env", std::string("OPENBLAS_CORETYPE=") + kGeneric}};
-  const Workspace work;
-  const DataSource source = cub(settings);
-  std::vector<double> seconds[2];
-  for (std::size_t sample = 0; sample < 3; ++sample)
-    for (const std::size_t turn : {sample % 2, 1 - sample % 2})  // each comes first in turn
-      seconds[turn].push_back(train_by_command(source, settings, work, environments[turn], {}).user_seconds);
-  const double known = median(seconds[0]), unknown = median(seconds[1]);
-  fmt::print("\n{} train, user CPU: {:.2f} s; with OpenBLAS's kernels for {}: {:.2f} s, {:.3f} times\n", source.name,
-             known, kGeneric, unknown, unknown / known);
-  std::fflush(stdout);
-  return {{"data", source.name},
-          {"core_type", kGeneric},
-          {"known_user_seconds", seconds[0]},
-          {"unknown_user_seconds", seconds[1]},
-          {"ratio", unknown / known}};
 }
 
 }  // namespace bench

@@ -28,7 +28,7 @@ Command doctor_command() {
     Output output;
     auto& json = output.json;
     json = {{"version", PARSNETS_VERSION}, {"cpu", info.cpu},         {"simd", info.simd}, {"threads", info.cores},
-            {"memory_bytes", info.memory}, {"free_bytes", info.free}, {"blas", info.blas}};
+            {"memory_bytes", info.memory}, {"free_bytes", info.free}};
     std::string text =
         fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);
     const auto line = [&](const std::string& name, const std::string& fact) {
@@ -43,7 +43,6 @@ Command doctor_command() {
     json["products"] = {{"peak_gflops", rates.peak}, {"one_core_gflops", rates.one}, {"all_cores_gflops", rates.all}};
     line("products", fmt::format("{:.0f} GFLOP/s on one core, {:.0f} % of what its {} can do; {:.0f} on {}", rates.one,
                                  100 * rates.share(), info.simd, rates.all, info.cores));
-    line("LAPACK", info.blas);
     for (const auto& library : info.libraries) {
       json["libraries"][library.name] = library.version;
       line(library.name, library.version);
@@ -61,10 +60,6 @@ Command doctor_command() {
       text += "problem: " + what + "\n";
     };
     if (!not_loaded.empty()) problem("the module for photographs does not load: " + not_loaded);
-    if (!blas_is_thread_safe())
-      problem(
-          "this BLAS gives wrong results when several threads call it, so one thread is used; install "
-          "libopenblas0-pthread");
     if (const std::string slow = problem_of(rates, PARSNETS_BUILD_TYPE); !slow.empty()) problem(slow);
     if (info.free > 0 && info.free < 500000000u)
       problem("less than 500 MB of memory are free; use --memory-limit when training");

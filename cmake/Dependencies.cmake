@@ -6,13 +6,12 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
-pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 
 # Libraries outside the system's folders are found where they were linked; no element of a run path is empty, which would
 # be the current folder: the run path for the build tree, which CMake pads with colons, is not used.
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
-foreach(folder IN LISTS hdf5_LIBRARY_DIRS openblas_LIBRARY_DIRS)
+foreach(folder IN LISTS hdf5_LIBRARY_DIRS)
   if(folder MATCHES "^/usr/lib/")  # the loader finds Debian's alternatives by itself
     string(REGEX REPLACE "/$" "" folder ${folder})
     list(APPEND CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES ${folder})

@@ -58,7 +58,7 @@ def environment_block(results):
                   f"{here['build_type']}"),
              item(f"{here['cpu']}, {here['simd']}, {here['cores']} cores, {here['memory'] / 2**30:.0f} GiB, "
                   f"{here['system']}"),
-             item(f"BLAS: {' '.join(here['blas'].split())}"), item(f"Libraries: {libraries}"),
+             item(f"Libraries: {libraries}"),
              item(f"Peers: {peers}"), ""]
     rows, busy = [], False
     for name, part in results["parts"].items():
@@ -132,14 +132,6 @@ def training_block(part):
     rows = [[f"`{command}`", seconds(statistics.median(samples)), f"{seconds(min(samples))} to {seconds(max(samples))}"]
             for command, samples in part.get("commands", {}).items()]
     return lines + (table(["command, on CUB, all cores", "median", "range"], rows) if rows else [])
-
-
-def unknown_processor_block(part):
-    rows = [[name, seconds(statistics.median(values)), f"{seconds(min(values))} to {seconds(max(values))}"]
-            for name, values in (("as it is", part["known_user_seconds"]),
-                                 (f"`OPENBLAS_CORETYPE={part['core_type']}`", part["unknown_user_seconds"]))]
-    return [f"{part['data']}, default training, a ratio of {part['ratio']:.2f}:", "",
-            *table(["processor", "user CPU time, median", "range"], rows)]
 
 
 def missing(peer):
@@ -359,10 +351,6 @@ def goals(parts):
         share = closed_form_share(data["stages"])
         if share:
             rows.append([f"the closed form reaches 85 % of GEMM ({name})", percent(share), share >= 0.85])
-    if "unknown-processor" in parts:
-        ratio = parts["unknown-processor"]["ratio"]
-        rows.append(["training where OpenBLAS does not know the processor takes at most 1.10 of the CPU time",
-                     f"{ratio:.2f}", ratio <= 1.1])
     for bound in parts.get("svr", {}).get("bounds", []):
         if "liblinear" in bound:
             ratio, outputs = bound["liblinear"]["times_ours"], bound["liblinear"]["outputs"]
@@ -403,7 +391,6 @@ def goals(parts):
 
 
 BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to end", training_block),
-          ("unknown-processor", "A processor that OpenBLAS does not know", unknown_processor_block),
           ("growth", "Cost as work grows", growth_block),
           ("peers", "What people would use instead", peers_block),
           ("svr", "SVR beside LIBLINEAR and LIBSVM", svr_block), ("load", "Reading features", load_block),

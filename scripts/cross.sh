@@ -33,7 +33,7 @@ arm64_apt() {
 }
 
 fetch_sysroot() {
-  packages="libopenblas-pthread-dev libhdf5-dev zlib1g-dev libzip-dev libfmt-dev libeigen3-dev nlohmann-json3-dev
+  packages="libhdf5-dev zlib1g-dev libzip-dev libfmt-dev libeigen3-dev nlohmann-json3-dev
             libcli11-dev libgtest-dev libsvm-dev"
   if [ "$(cat "$sysroot/packages" 2>/dev/null)" = "$packages" ]; then
     say "libraries for 64-bit ARM: in build-aarch64/sysroot already"
@@ -55,8 +55,6 @@ fetch_sysroot() {
   done
   # What the packages' installation would have set with update-alternatives.
   libraries=$sysroot/usr/lib/aarch64-linux-gnu
-  ln -s openblas-pthread/libopenblas.so.0 "$libraries/libopenblas.so.0"
-  ln -s ../openblas-pthread/pkgconfig/openblas.pc "$libraries/pkgconfig/openblas.pc"
   ln -s hdf5-serial.pc "$libraries/pkgconfig/hdf5.pc"
   rm -rf "$build/apt"
   echo "$packages" > "$sysroot/packages"

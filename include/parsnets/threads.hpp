@@ -11,9 +11,9 @@ namespace parsnets {
 /// Runs the chunks of a loop on its threads.
 class ThreadPool {
  public:
-  /// `threads` >= 1, or 0 for one per core this process may use. One thread means: run in the caller. Also makes BLAS
-  /// serial, since its threads would compete with these; where the BLAS at hand is not safe to call from several
-  /// threads, the pool has one.
+  /// `threads` >= 1, or 0 for one per core this process may use. One thread means: run in the caller.
+  /// Where the system has no more threads to give, there are fewer. Nothing that is computed depends on how many there
+  /// are.
   explicit ThreadPool(unsigned threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -1,14 +1,3 @@
-extern "C" {
-void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda,
-             const double* vl, const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w,
-             double* z, const int* ldz, int* isuppz, double* work, const int* lwork, int* iwork, const int* liwork,
-             int* info);
-void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
-             int* info);
-void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
-             const int* lwork, int* info);
-}
-
 #include "base/linalg.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +5,6 @@ void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda
 #include <algorithm>
 #include <cmath>
 
-#include "base/machine.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -25,10 +13,6 @@ namespace {
 
 void check(bool agree, const char* what) {
   if (!agree) throw Error(ErrorCode::failure, fmt::format("internal error: shapes do not agree in {}", what));
-}
-
-void check_lapack(int info, const char* routine) {
-  if (info != 0) throw Error(ErrorCode::failure, fmt::format("LAPACK's {} failed (info {})", routine, info));
 }
 
 }  // namespace
@@ -105,75 +89,6 @@ void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double fac
   check(sum.rows() == x.cols() && sum.cols() == x.cols(), "add_gram_of_columns");
   add_gram_lower(pool, x, factor, sum);
   mirror_lower(pool, sum);
-}
-
-EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count) {
-  check(a.rows() == a.cols() && count <= a.rows() && !a.empty(), "largest_eigenpairs");
-  if (!std::all_of(a.data(), a.data() + a.size(), [](double v) { return std::isfinite(v); }))
-    throw Error(ErrorCode::failure, "the matrix of an eigenvalue problem has non-finite values");
-  if (count == 0) count = a.rows();
-  use_serial_blas();
-  Matrix<double> copy = Matrix<double>::copy_of(a);
-  // dsyevr computes a subset by bisection and inverse iteration, which pays only for a small part of the spectrum.
-  const bool subset = count < a.rows() / 4;
-  const std::size_t computed = subset ? count : a.rows();
-  const int n = static_cast<int>(a.rows()), low = n - static_cast<int>(computed) + 1;
-  const double none = 0;
-  int found = 0, info = 0, int_size = -1, size = -1, int_answer = 0;
-  double answer = 0;
-  std::vector<double> values(a.rows());
-  Matrix<double> vectors(computed, a.rows());
-  std::vector<int> support(2 * computed);
-  const auto call = [&](double* work, int* int_work) {
-    dsyevr_("V", subset ? "I" : "A", "U", &n, copy.data(), &n, &none, &none, &low, &n, &none, &found, values.data(),
-            vectors.data(), &n, support.data(), work, &size, int_work, &int_size, &info);
-    check_lapack(info, "dsyevr");
-  };
-  call(&answer, &int_answer);
-  std::vector<double> work(static_cast<std::size_t>(size = static_cast<int>(answer)));
-  std::vector<int> int_work(static_cast<std::size_t>(int_size = int_answer));
-  call(work.data(), int_work.data());
-
-  EigenPairs result;
-  result.vectors = Matrix<double>(count, a.rows());
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t source = computed - 1 - i;  // LAPACK's order is ascending
-    result.values.push_back(values[source]);
-    std::copy_n(vectors.row(source).begin(), a.rows(), result.vectors.row(i).begin());
-  }
-  make_largest_positive(result.vectors.view());
-  return result;
-}
-
-void make_largest_positive(MatrixView<double> rows) {
-  for (std::size_t r = 0; r < rows.rows(); ++r) {
-    const auto row = rows.row(r);
-    const auto largest =
-        std::max_element(row.begin(), row.end(), [](double x, double y) { return std::abs(x) < std::abs(y); });
-    if (largest != row.end() && *largest < 0)
-      for (double& v : row) v = -v;
-  }
-}
-
-void orthonormalise_rows(MatrixView<double> a) {
-  check(a.rows() <= a.cols(), "orthonormalise_rows");
-  if (a.empty()) return;
-  use_serial_blas();
-  const int n = static_cast<int>(a.cols()), k = static_cast<int>(a.rows());  // row-major r x n is column-major n x r
-  std::vector<double> tau(a.rows());
-  int info = 0, size = -1;
-  double answer = 0;
-  dgeqrf_(&n, &k, a.data(), &n, tau.data(), &answer, &size, &info);
-  std::vector<double> work(static_cast<std::size_t>(size = std::max(static_cast<int>(answer), 64 * k)));
-  dgeqrf_(&n, &k, a.data(), &n, tau.data(), work.data(), &size, &info);
-  check_lapack(info, "dgeqrf");
-  std::vector<bool> flip(a.rows());
-  for (std::size_t r = 0; r < a.rows(); ++r) flip[r] = a(r, r) < 0;  // R's diagonal
-  dorgqr_(&n, &k, &k, a.data(), &n, tau.data(), work.data(), &size, &info);
-  check_lapack(info, "dorgqr");
-  for (std::size_t r = 0; r < a.rows(); ++r)
-    if (flip[r])
-      for (double& v : a.row(r)) v = -v;
 }
 
 Matrix<double> to_double(MatrixView<const float> a) {

@@ -1,7 +1,6 @@
 #pragma once
-// Dense linear algebra on the products of matrix_product.hpp and on LAPACK (OpenBLAS); results are bitwise equal for
-// any number of threads. All matrices are row-major. LAPACK reads them as their transposes, which is harmless for
-// symmetric matrices.
+// Dense linear algebra on the products of matrix_product.hpp; results are bitwise equal for any number of threads. All
+// matrices are row-major. Where a pool can be left out, without one all is done in the calling thread.
 
 #include <span>
 #include <type_traits>
@@ -81,14 +80,16 @@ struct EigenPairs {
   Matrix<double> vectors;  ///< count x n, row i belongs to values[i]; the sign makes each row's largest entry positive
 };
 /// The `count` largest eigenpairs of a symmetric n x n matrix (0: all). Throws Error(failure) for non-finite values.
-EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count = 0);
+EigenPairs largest_eigenpairs(MatrixView<const double> a, std::size_t count = 0, ThreadPool* pool = nullptr);
+/// The eigenvalues alone, ascending, in a fraction of the time.
+std::vector<double> eigenvalues(MatrixView<const double> a);
 
 /// Flips the sign of each row whose entry of largest magnitude is negative: eigenvectors made comparable.
 void make_largest_positive(MatrixView<double> rows);
 
 /// Orthonormalises the rows of an r x n matrix in place, r <= n: what Gram-Schmidt would give, by Householder QR of the
 /// transpose with R's diagonal made non-negative. Rows that depend on earlier ones become arbitrary orthonormal ones.
-void orthonormalise_rows(MatrixView<double> a);
+void orthonormalise_rows(MatrixView<double> a, ThreadPool* pool = nullptr);
 
 /// Aᵀ.
 template <class T>

@@ -1,6 +1,5 @@
 #include "base/machine.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 #include <hdf5.h>
 #include <malloc.h>
@@ -55,13 +54,6 @@ MachineInfo machine_info() {
     info.memory = std::min(info.memory, limit);
     info.free = std::min(info.free, limit);
   }
-  const int parallel = openblas_get_parallel();
-  const std::string core = openblas_get_corename();
-  info.blas = fmt::format("{} ({}, used serially), kernel {}", openblas_get_config(),
-                          parallel == 0   ? "serial"
-                          : parallel == 1 ? "pthread"
-                                          : "OpenMP",
-                          core);
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   info.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},
@@ -77,10 +69,6 @@ std::uint64_t peak_memory() {
 }
 
 std::uint64_t resident_memory() { return proc_bytes("/proc/self/status", "VmRSS:"); }
-
-void use_serial_blas() { openblas_set_num_threads(1); }
-
-bool blas_is_thread_safe() { return openblas_get_parallel() != 0; }
 
 std::uint64_t held_memory() {
   constexpr std::uint64_t kProgram = 24u << 20;                           // 17 MB are resident in a training on CUB

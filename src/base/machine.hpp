@@ -15,7 +15,6 @@ struct MachineInfo {
   std::string cpu, simd;               ///< model name; widest instruction set the processor has
   unsigned cores = 0;                  ///< that this process may use
   std::uint64_t memory = 0, free = 0;  ///< bytes, within the control group's limit
-  std::string blas;                    ///< library, variant, kernel
   std::vector<LibraryFact> libraries;
 };
 
@@ -25,12 +24,6 @@ MachineInfo machine_info();
 std::uint64_t peak_memory();
 /// Resident memory of this process now, in bytes.
 std::uint64_t resident_memory();
-
-/// From here on BLAS runs in the thread that calls it: threads are ours.
-void use_serial_blas();
-/// False for builds of OpenBLAS without locks (Debian's -serial): called from two threads at once they give wrong
-/// products.
-bool blas_is_thread_safe();
 
 // --memory-limit: what does not fit is refused before the work.
 

@@ -16,7 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/machine.hpp"
 
 namespace parsnets {
 
@@ -94,9 +93,7 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(unsigned threads) : state_(std::make_unique<State>()) {
-  use_serial_blas();
   if (threads == 0) threads = available_cores();
-  if (!blas_is_thread_safe()) threads = 1;
   state_->workers.reserve(threads);
   try {
     for (unsigned i = 1; i < threads; ++i) state_->workers.emplace_back([s = state_.get()] { s->loop(); });

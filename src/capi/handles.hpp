@@ -228,11 +228,9 @@ class CallbackObserver : public ProgressObserver {
   void* user_;
 };
 
-/// What a call that computes needs. Holds off other callers where the BLAS at hand must not be entered by two threads
-/// at once.
+/// What a call that computes needs.
 class Work {
   CallbackObserver observer_;
-  std::unique_lock<std::recursive_mutex> lock_;  // recursive: a progress function may predict
 
  public:
   /// Throws usage for more threads than anyone can mean.

@@ -135,13 +135,8 @@ bool CallbackObserver::on_progress(const ProgressEvent& event) {
   return function_(&progress, user_) == 0;
 }
 
-static std::unique_lock<std::recursive_mutex> blas_lock() {
-  static std::recursive_mutex mutex;
-  return blas_is_thread_safe() ? std::unique_lock<std::recursive_mutex>() : std::unique_lock(mutex);
-}
-
 Work::Work(std::uint32_t threads, parsnets_progress_function function, void* user)
-    : observer_(function, user), lock_(blas_lock()), pool(checked_threads(threads)) {}
+    : observer_(function, user), pool(checked_threads(threads)) {}
 
 }  // namespace parsnets::capi
 

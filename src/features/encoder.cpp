@@ -39,7 +39,7 @@ Matrix<double> transposed_to_double(MatrixView<const float> a) {
   return out;
 }
 
-/// Measured on one core, in flops of a float GEMM (about 80 G/s there): LAPACK's eigen-solve of size s in double takes
+/// Measured on one core, in flops of a float GEMM (about 80 G/s there): the eigenvectors of size s in double take
 /// as long as 16·s³ + 6000·s² of them, orthonormalising l rows of d values as 14·d·l².
 bool exact_is_cheap(double n, double d, double h) {
   const auto eigen = [](double s) { return (16 * s + 6000) * s * s; };
@@ -54,17 +54,17 @@ Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, MatrixView<con
   for (int power = 0; power <= kPowers; ++power) {
     const Matrix<float> q = to_float(range.view());
     range = transposed_to_double(product(pool, Trans::no, products, Trans::yes, q).view());
-    orthonormalise_rows(range.view());
+    orthonormalise_rows(range.view(), &pool);
   }
   const Matrix<float> q = to_float(range.view()), next = product(pool, Trans::no, products, Trans::yes, q);
-  const auto pairs = largest_eigenpairs(to_double(product(pool, Trans::no, q, Trans::no, next).view()).view(), h);
+  const auto pairs = largest_eigenpairs(to_double(product(pool, Trans::no, q, Trans::no, next).view()).view(), h, &pool);
   return product(pool, Trans::no, pairs.vectors, Trans::no, range);
 }
 
 /// Haar: the orthonormalised rows of a normal matrix, with R's diagonal positive.
 Matrix<double> rotated(Matrix<double> axes, std::uint64_t seed, ThreadPool& pool) {
   Matrix<double> rotation = normal_matrix(axes.rows(), axes.rows(), Rng(seed, kRotation));
-  orthonormalise_rows(rotation.view());
+  orthonormalise_rows(rotation.view(), &pool);
   return product(pool, Trans::no, rotation, Trans::no, axes);
 }
 
@@ -91,7 +91,7 @@ Encoder fit_encoder(const EncoderOptions& options, std::size_t samples, MatrixVi
   const bool exact = options.method == EncoderMethod::exact ||
                      (options.method == EncoderMethod::automatic &&
                       exact_is_cheap(static_cast<double>(n), static_cast<double>(d), static_cast<double>(h)));
-  Matrix<double> axes = exact ? largest_eigenpairs(to_double(products).view(), h).vectors
+  Matrix<double> axes = exact ? largest_eigenpairs(to_double(products).view(), h, &pool).vectors
                               : randomized_axes(h, options.seed, products, pool);
   make_largest_positive(axes.view());
   if (options.random_rotation) axes = rotated(std::move(axes), options.seed, pool);

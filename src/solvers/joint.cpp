@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/linalg.hpp"
-#include "base/machine.hpp"
 #include "solvers/gated_kernel.hpp"
 
 namespace parsnets {
@@ -183,7 +182,6 @@ class Joint {
 ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const float> targets,
                                MatrixView<const float> centre, double eta, const SvrOptions& options, ThreadPool& pool,
                                ProgressObserver* progress, MatrixView<const float> start) {
-  use_serial_blas();
   const std::size_t n = samples.z.rows(), m = targets.cols();
   const double share = eta / (1 + eta);
   SvrOptions inner = options;
@@ -217,7 +215,6 @@ ProximalFit solve_proximal_fit(const GatedSamples& samples, MatrixView<const flo
 JointResult solve_joint(const GatedSamples& samples, std::span<const std::int32_t> labels,
                         MatrixView<const float> targets, const JointOptions& options, ThreadPool& pool,
                         ProgressObserver* progress, MatrixView<const float> start_beta) {
-  use_serial_blas();
   return Joint(samples, labels, targets, options, pool, progress).run(start_beta);
 }
 

@@ -12,11 +12,7 @@
 #include <vector>
 
 #include "base/linalg.hpp"
-#include "base/machine.hpp"
 #include "parsnets/error.hpp"
-
-extern "C" void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w,
-                        double* work, const int* lwork, int* iwork, const int* liwork, int* info);
 
 namespace parsnets {
 
@@ -35,20 +31,13 @@ void check_finite(MatrixView<const float> a, const char* field) {
     bad_mmg_array(field, "finite values", "inf or nan");
 }
 
-// Eigenvalues, ascending; with `vectors` row i of `a` becomes the eigenvector of value i. Beside largest_eigenpairs
-// because without vectors, which is how most values of g are asked for, it takes a third of the time.
+// Eigenvalues, ascending; with `vectors` row i of `a` becomes the eigenvector of value i.
 std::vector<double> eigen_in_place(Matrix<double>& a, bool vectors) {
-  const int n = static_cast<int>(a.rows());
-  std::vector<double> values(a.rows());
-  int info = 0, size = -1, int_size = -1, int_answer = 0;
-  double answer = 0;
-  const char* job = vectors ? "V" : "N";
-  dsyevd_(job, "U", &n, a.data(), &n, values.data(), &answer, &size, &int_answer, &int_size, &info);
-  std::vector<double> work(static_cast<std::size_t>(size = static_cast<int>(answer)));
-  std::vector<int> int_work(static_cast<std::size_t>(int_size = int_answer));
-  dsyevd_(job, "U", &n, a.data(), &n, values.data(), work.data(), &size, int_work.data(), &int_size, &info);
-  if (info != 0) throw Error(ErrorCode::failure, fmt::format("LAPACK's dsyevd failed (info {})", info));
-  return values;
+  if (!vectors) return eigenvalues(a.view());
+  EigenPairs pairs = largest_eigenpairs(a.view());
+  for (std::size_t i = 0; i < a.rows(); ++i) std::ranges::copy(pairs.vectors.row(a.rows() - 1 - i), a.row(i).begin());
+  std::ranges::reverse(pairs.values);
+  return pairs.values;
 }
 
 // Σ v vᵀ f(value) over the pairs from `first` on, in the layout of eigen_in_place.
@@ -179,7 +168,6 @@ Matrix<float> gather(MatrixView<const float> z, std::span<const std::size_t> row
 
 MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_t> labels, bool with_gradient,
                           ThreadPool& pool) {
-  use_serial_blas();
   check_labels(labels, f.rows());
   check_finite(f, "outputs");
   if (f.empty()) return {};
@@ -212,7 +200,6 @@ MmgValue mmg_of_unit_rows(MatrixView<const float> f, std::span<const std::int32_
 
 NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int32_t> labels,
                            MatrixView<const float> networks, bool with_gradient, ThreadPool& pool) {
-  use_serial_blas();
   const Weights weights = weights_of(networks, samples.networks);
   check_samples(samples);
   check_labels(labels, samples.z.rows());
@@ -265,7 +252,6 @@ NetworkMmg mmg_of_networks(const GatedSamples& samples, std::span<const std::int
 }
 
 double network_orthogonality(MatrixView<const float> networks, std::size_t count, ThreadPool& pool) {
-  use_serial_blas();
   const Matrix<double> gram = gram_of_networks(weights_of(networks, count), pool);
   double largest = 0;
   for (std::size_t i = 0; i < count; ++i)
@@ -277,7 +263,6 @@ double network_orthogonality(MatrixView<const float> networks, std::size_t count
 
 std::optional<Matrix<float>> orthonormal_networks(MatrixView<const float> networks, std::size_t count,
                                                   ThreadPool& pool) {
-  use_serial_blas();
   const Weights w = weights_of(networks, count);
   const Matrix<double> gram = gram_of_networks(w, pool);
   std::vector<std::size_t> used;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/machine.hpp"
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/gated_kernel.hpp"
@@ -88,7 +87,6 @@ void check_samples(const GatedSamples& s) {
 
 SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets, const SvrOptions& options,
                     ThreadPool& pool, ProgressObserver* progress, MatrixView<const float> start) {
-  use_serial_blas();
   check_samples(samples);
   const std::size_t n = samples.z.rows(), m = targets.cols();
   require_finite(targets, "targets");
@@ -120,7 +118,6 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 }
 
 Matrix<float> networks_from_dual(const GatedSamples& samples, MatrixView<const float> beta, ThreadPool& pool) {
-  use_serial_blas();
   const std::size_t n = samples.z.rows(), width = samples.z.cols() + 1, m = beta.cols();
   std::vector<std::vector<std::size_t>> active(samples.networks);
   for (std::size_t i = 0; i < n; ++i)

@@ -142,7 +142,6 @@ TEST(Linalg, ProductsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Linalg, ManyThreadsMultiplyAtTheSameTimeWithoutDisturbingEachOther) {
-  // A BLAS built without locks (Debian's libopenblas0-serial) hands the same work buffer to two threads now and then.
   ThreadPool pool(5);
   const auto a = random_matrix<float>(128, 40, 1), b = random_matrix<float>(60, 40, 2);
   const Matrix<float> expected = product(pool, Trans::no, a, Trans::yes, b);
@@ -154,7 +153,7 @@ TEST(Linalg, ManyThreadsMultiplyAtTheSameTimeWithoutDisturbingEachOther) {
       if (!same_bits(c, expected)) ++wrong;
     }
   });
-  EXPECT_EQ(wrong, 0) << "of 100000 products; is the BLAS in use safe to call from several threads?";
+  EXPECT_EQ(wrong, 0) << "of 100000 products";
 }
 
 TEST(Linalg, AZeroBetaIgnoresWhatWasThereBefore) {
@@ -315,8 +314,74 @@ TEST(Linalg, EigenvectorsStayOrthonormalWhenEigenvaluesCoincide) {
   expect_eigenpairs(one, largest_eigenpairs(one.view()), 1);
 }
 
+/// D + couplings beside it, in full.
+Matrix<double> tridiagonal(const std::vector<double>& diagonal, double beside) {
+  const std::size_t n = diagonal.size();
+  Matrix<double> a(n, n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    a(i, i) = diagonal[i];
+    if (i + 1 < n) a(i, i + 1) = a(i + 1, i) = beside;
+  }
+  return a;
+}
+
+TEST(Linalg, ValuesThatAlmostCoincideOrDifferByPowersOfTenKeepTheirVectorsApart) {
+  std::vector<double> wilkinson(121), graded(130), glued(160);
+  for (std::size_t i = 0; i < wilkinson.size(); ++i) wilkinson[i] = std::abs(60.0 - static_cast<double>(i));
+  for (std::size_t i = 0; i < graded.size(); ++i) graded[i] = std::pow(10.0, -static_cast<double>(i) / 8);
+  for (std::size_t i = 0; i < glued.size(); ++i) glued[i] = static_cast<double>(i % 20);
+  for (const auto& [diagonal, beside] : {std::pair{wilkinson, 1.0}, {graded, 1e-9}, {glued, 1e-8}, {glued, 0.0}}) {
+    const auto a = tridiagonal(diagonal, beside);
+    for (const std::size_t count : {std::size_t{3}, diagonal.size()})
+      expect_eigenpairs(a, largest_eigenpairs(a.view(), count), count);
+  }
+}
+
+TEST(Linalg, EigenvaluesAreThoseOfThePairsAndOfAKnownMatrix) {
+  for (const std::size_t n : {1u, 2u, 33u, 100u}) {
+    const auto a = tridiagonal(std::vector<double>(n, 2.0), -1);  // 2 − 2·cos(kπ/(n + 1))
+    const auto values = eigenvalues(a.view());
+    const auto pairs = largest_eigenpairs(a.view());
+    for (std::size_t k = 0; k < n; ++k) {
+      const double known = 2 - 2 * std::cos(static_cast<double>(k + 1) * std::acos(-1.0) / static_cast<double>(n + 1));
+      EXPECT_NEAR(values[k], known, 1e-13);
+      EXPECT_NEAR(pairs.values[n - 1 - k], known, 1e-13);
+    }
+  }
+  for (const double scale : {1e250, 1e-250}) {  // squares of these are no numbers
+    auto a = symmetric_of_rank(40, 40, 3);
+    const auto values = eigenvalues(a.view());
+    for (double& v : a.values()) v *= scale;
+    const auto scaled = eigenvalues(a.view());
+    const auto pairs = largest_eigenpairs(a.view());
+    for (std::size_t i = 0; i < 40; ++i) {
+      EXPECT_NEAR(scaled[i] / scale, values[i], 1e-12 * values.back());
+      EXPECT_NEAR(pairs.values[39 - i] / scale, values[i], 1e-12 * values.back());
+    }
+    EXPECT_LT(distance_from_orthonormal(pairs.vectors), 1e-13);
+  }
+}
+
+TEST(Linalg, DecompositionsDoNotDependOnTheNumberOfThreads) {
+  const auto a = symmetric_of_rank(300, 280, 5);
+  const auto rows = random_matrix<double>(100, 700, 6);
+  const auto pairs = largest_eigenpairs(a.view(), 150);
+  auto q = Matrix<double>::copy_of(rows.view());
+  orthonormalise_rows(q.view());
+  EXPECT_LT(distance_from_orthonormal(q), 1e-13);
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    ThreadPool pool(threads);
+    const auto again = largest_eigenpairs(a.view(), 150, &pool);
+    EXPECT_EQ(again.values, pairs.values);
+    EXPECT_TRUE(same_bits(again.vectors, pairs.vectors));
+    auto other = Matrix<double>::copy_of(rows.view());
+    orthonormalise_rows(other.view(), &pool);
+    EXPECT_TRUE(same_bits(other, q));
+  }
+}
+
 TEST(Linalg, OrthonormalisationIsThatOfGramSchmidt) {
-  const auto a = random_matrix<double>(12, 40, 10);
+  const auto a = random_matrix<double>(75, 140, 10);  // three blocks
   auto q = Matrix<double>::copy_of(a.view());
   orthonormalise_rows(q.view());
   EXPECT_LT(distance_from_orthonormal(q), 1e-14);

@@ -57,40 +57,13 @@ TEST_F(CliTrain, HelpShowsTheOptionsOfTheMethod) {
       has_all(all, {"--prototype-width", "--max-passes", "--sharpness", "--semantic-lambda", "--original-att"}));
 }
 
-/// How OpenBLAS is told that it does not know the processor: what it takes then.
-const std::string kUnknownProcessor =
-#if defined(__x86_64__)
-    "OPENBLAS_CORETYPE=Prescott";
-#else
-    "OPENBLAS_CORETYPE=ARMV8";
-#endif
-
-TEST_F(CliTrain, AProcessorThatOpenBlasDoesNotKnowChangesNeitherInstructionsNorFigures) {
-  const auto facts = [](const std::string& prefix) { return run_cli({"doctor", "--json"}, prefix).json(); };
-  const auto known = facts("env -u OPENBLAS_CORETYPE"), unknown = facts(kUnknownProcessor);
-  EXPECT_TRUE(has(unknown["blas"], "kernel " + kUnknownProcessor.substr(kUnknownProcessor.find('=') + 1)));
-  EXPECT_EQ(unknown["simd"], known["simd"]);
-  EXPECT_GT(unknown["products"]["one_core_gflops"].get<double>(),
-            0.5 * known["products"]["one_core_gflops"].get<double>())
-      << "products take part of their speed from OpenBLAS";
-  const auto figures = [&](const std::string& prefix) {
-    const auto trained =
-        run_cli({"train", "--data", kDemo, "--out", dir.file("m.safetensors"), "--json", "--quiet"}, prefix).json();
-    return run_json({"eval", "--model", dir.file("m.safetensors"), "--data", kDemo})["zsl"].dump() +
-           trained.at("record").at("validation").dump();
-  };
-  EXPECT_EQ(figures(kUnknownProcessor), figures("env -u OPENBLAS_CORETYPE"));
-}
-
-TEST_F(CliTrain, NoProductOfBlasIsAskedFor) {
+TEST_F(CliTrain, ThereIsNoOtherLinearAlgebraThanOurOwn) {
   const std::string program = read_text_file(PARSNETS_BINARY);
   if (program.starts_with("#!")) GTEST_SKIP() << "the tool is started by a script";
   const auto imports = [&](const std::string& name) { return program.find('\0' + name + '\0') != std::string::npos; };
-  ASSERT_TRUE(imports("dsyevr_")) << "names of functions are not to be found";
-  for (const char* name : {"gemm", "gemv", "symm", "syrk", "syr2k", "trsm", "trmm", "ger"})
-    for (const char* type : {"s", "d"})
-      for (const std::string& function : {std::string(type) + name + "_", std::string("cblas_") + type + name})
-        EXPECT_FALSE(imports(function)) << function;
+  ASSERT_TRUE(imports("inflate")) << "names of functions are not to be found";
+  for (const std::string name : {"dgemm_", "sgemm_", "cblas_dgemm", "dsyevr_", "dgeqrf_"}) EXPECT_FALSE(imports(name));
+  for (const char* library : {"openblas", "lapack", "libblas"}) EXPECT_FALSE(has(program, library)) << library;
 }
 
 TEST_F(CliTrain, TheDemoSetTrainsAndEvaluates) {

@@ -3,12 +3,9 @@
     check_counts.py PROGRAM FILE.json           compares; exit code 1 where a count moved by more than 2 %
     check_counts.py PROGRAM FILE.json --write   writes the file: `make instruction-counts`
 
-Counted is what the program's own code executes. OpenBLAS, libm and libc choose their code by the processor and are left
+Counted is what the program's own code executes. libm and libc choose their code by the processor and are left
 out, so that the counts are the same on every machine with the same instruction set, as valgrind emulates it (AVX2 at
 most). Counts of another compiler, build type or instruction set say nothing about ours: the check is skipped then (77).
-
-OpenBLAS runs with the kernels that it takes on a processor that it does not know, and no hot kernel may execute one
-instruction of it: what such a processor costs cannot depend on what OpenBLAS knows.
 """
 import json
 import os
@@ -20,12 +17,11 @@ import tempfile
 
 TOLERANCE = 0.02
 SKIPPED = 77
-GENERIC = {"x86_64": "Prescott", "aarch64": "ARMV8"}  # OpenBLAS's kernels for processors that it does not know
 
 
 def instructions_in(path, program):
-    """(description, instructions of `program`'s own code, those of OpenBLAS) of one dump of callgrind."""
-    names, description, mine, blas, total, of_blas, inclusive = {}, "", False, False, 0, 0, False
+    """(description, instructions of `program`'s own code) of one dump of callgrind."""
+    names, description, mine, total, inclusive = {}, "", False, 0, False
     with open(path) as dump:
         for line in dump:
             if line.startswith("desc: Trigger: "):
@@ -36,33 +32,30 @@ def instructions_in(path, program):
                     names[number] = name
                 if line.startswith("ob="):
                     mine = os.path.realpath(names[number]) == program
-                    blas = "openblas" in os.path.basename(names[number])
             elif line.startswith("calls="):
                 inclusive = True  # the next line is the cost of the call, counted elsewhere
             elif line[0] in "0123456789+-*":
-                if (mine or blas) and not inclusive:
+                if mine and not inclusive:
                     fields = line.split()
-                    cost = int(fields[1]) if len(fields) > 1 else 0
-                    total, of_blas = total + cost * mine, of_blas + cost * blas
+                    total += int(fields[1]) if len(fields) > 1 else 0
                 inclusive = False
-    return description, total, of_blas
+    return description, total
 
 
 def measure(program):
-    """What the counts depend on, the counts by kernel, and the kernels of which OpenBLAS is a part."""
+    """What the counts depend on, and the counts by kernel."""
     program = os.path.realpath(program)
-    unknown = {"OPENBLAS_CORETYPE": GENERIC[platform.machine()]} if platform.machine() in GENERIC else {}
     with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
         out = os.path.join(folder, "counts")
         run = subprocess.run(["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}",
                               program], capture_output=True, text=True,
-                             env={**os.environ, **unknown, "OPENBLAS_NUM_THREADS": "1", "LC_ALL": "C"})
+                             env={**os.environ, "LC_ALL": "C"})
         if run.returncode != 0:
             raise SystemExit(f"{program} failed under callgrind:\n{run.stderr}")
         dumps = [instructions_in(os.path.join(folder, name), program) for name in os.listdir(folder)]
     dumps = sorted(dump for dump in dumps if dump[0] and dump[1] > 0 and dump[0] != "Program termination")
     return ({"architecture": platform.machine(), **json.loads(run.stdout)},
-            {name: total for name, total, _ in dumps}, [name for name, _, of_blas in dumps if of_blas > 0])
+            dict(dumps))
 
 
 def main():
@@ -70,10 +63,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     program, path = sys.argv[1:3]
-    made_with, counts, in_blas = measure(program)
-    if in_blas:
-        print(f"Kernels that run code of OpenBLAS, of which the speed depends on what it knows: {', '.join(in_blas)}")
-        return 1
+    made_with, counts = measure(program)
     if len(sys.argv) == 4:
         with open(path, "w") as out:
             json.dump({"made_with": made_with, "instructions": counts}, out, indent=2)

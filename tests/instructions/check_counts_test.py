@@ -1,4 +1,4 @@
-"""check_counts.py reads callgrind's dumps: self cost of the program and of OpenBLAS, whatever they call."""
+"""check_counts.py reads callgrind's dumps: self cost of the program, whatever it calls."""
 
 import os
 import tempfile
@@ -15,8 +15,8 @@ fl=(1) gates.cpp
 fn=(1) select
 10 100
 +1 20
-cob=(2) /usr/lib/libopenblas.so.0
-cfn=(2) sgemm
+cob=(2) /usr/lib/libm.so.6
+cfn=(2) expf
 calls=1 0
 12 5000
 * 3
@@ -32,12 +32,12 @@ fn=(3) rank
 
 
 class Instructions(unittest.TestCase):
-    def test_costs_of_calls_are_left_out_and_those_of_openblas_are_apart(self):
+    def test_costs_of_calls_and_of_libraries_are_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
             program, dump = os.path.join(os.path.realpath(folder), "program"), os.path.join(folder, "dump")
             with open(dump, "w") as out:
                 out.write(DUMP.format(program=program))
-            self.assertEqual(instructions_in(dump, program), ("gates", 130, 5000))
+            self.assertEqual(instructions_in(dump, program), ("gates", 130))
 
 
 if __name__ == "__main__":

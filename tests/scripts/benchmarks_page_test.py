@@ -42,11 +42,6 @@ def stages():
     return {"sets": [{"data": sizes, "peaks": peaks, "stages": runs}]}
 
 
-def unknown_processor(ratio):
-    return {"data": "CUB", "core_type": "Prescott", "known_user_seconds": [5.0, 5.0, 5.2],
-            "unknown_user_seconds": [5 * ratio] * 3, "ratio": ratio}
-
-
 class BenchmarksPage(unittest.TestCase):
     def holds(self, parts):
         return [holds for _, _, holds in page.goals(parts)]
@@ -110,12 +105,6 @@ class BenchmarksPage(unittest.TestCase):
         self.assertIn("| statistics | 45.0 | 2,000 MB | 1.00 s |  |  | 45.0 | 45 % | 50 % | 10 % |", text)
         self.assertIn("| load |  | 2,000 MB | 1.00 s |  |  |  |  |  | 10 % |", text)
 
-    def test_a_processor_that_openblas_does_not_know_costs_a_tenth_at_most(self):
-        self.assertEqual(self.holds({"unknown-processor": unknown_processor(1.1)}), [True])
-        self.assertEqual(self.holds({"unknown-processor": unknown_processor(1.2)}), [False])
-        self.assertIn("| `OPENBLAS_CORETYPE=Prescott` | 6.00 s |",
-                      "\n".join(page.unknown_processor_block(unknown_processor(1.2))))
-
     def test_a_lower_bound_below_the_goal_decides_nothing(self):
         self.assertEqual(self.holds({"svr": svr(250, True)}), [True])
         self.assertEqual(self.holds({"svr": svr(250, False)}), [True])
@@ -135,7 +124,7 @@ class BenchmarksPage(unittest.TestCase):
     def results(self, commit, **parts):
         environment = {"parsnets": "0.1.0", "commit": commit, "sources_changed": False, "compiler": "GNU",
                        "build_type": "Release", "cpu": "CPU", "simd": "AVX", "cores": 2, "memory": 2**34,
-                       "system": "Linux", "blas": "BLAS", "libraries": {}, "peers": {}}
+                       "system": "Linux", "libraries": {}, "peers": {}}
         common = {"command": "parsnets_bench", "started": "today", "took_seconds": 1, "load_before": 0.1,
                   "load_after": 0.2, "quick": False}
         return {"environment": environment, "parts": {name: {**common, **part} for name, part in parts.items()}}
