@@ -274,7 +274,7 @@ Pairs merged(Pairs upper, Pairs lower, double beside, std::size_t wanted, Thread
     }
     if (!kept.empty()) {
       const std::size_t before = kept.back();
-      const double length = std::hypot(z[i], z[before]), c = z[i] / length, s = -z[before] / length;
+      const double length = std::sqrt(z[i] * z[i] + z[before] * z[before]), c = z[i] / length, s = -z[before] / length;
       if (std::abs((d[i] - d[before]) * c * s) <= tolerance) {  // equal values: a rotation leaves one without z
         z[i] = length;
         rotate(all.row(before), all.row(i), c, s);
