@@ -150,7 +150,7 @@ MakeCommand extract_command, train_command, stats_command, eval_command, predict
     adapt_command, calibrate_command, classes_list_command, classes_add_command, classes_teach_command,
     classes_remove_command, serve_command, page_command, export_command, bench_command, report_command,
     reproduce_command, data_inspect_command, data_convert_command, data_split_command, data_synth_command,
-    backbone_list_command, backbone_get_command, backbone_check_command, info_command, doctor_command,
+    backbone_list_command, backbone_get_command, backbone_check_command, demo_command, info_command, doctor_command,
     completion_command, docs_command, suggest_command;
 
 }  // namespace parsnets::cli

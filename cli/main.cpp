@@ -27,15 +27,13 @@ namespace parsnets::cli {
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands;
-  for (const auto make : {extract_command,        train_command,          stats_command,
-                          eval_command,           predict_command,        explain_command,
-                          calibrate_command,      adapt_command,          suggest_command,
-                          classes_list_command,   classes_add_command,    classes_teach_command,
-                          classes_remove_command, serve_command,          page_command,
-                          export_command,         bench_command,          report_command,
-                          reproduce_command,      data_inspect_command,   data_convert_command,
-                          data_split_command,     data_synth_command,     backbone_list_command,
-                          backbone_get_command,   backbone_check_command, info_command,
+  for (const auto make : {extract_command,        train_command,          stats_command,       eval_command,
+                          predict_command,        explain_command,        calibrate_command,   adapt_command,
+                          suggest_command,        classes_list_command,   classes_add_command, classes_teach_command,
+                          classes_remove_command, serve_command,          page_command,        export_command,
+                          bench_command,          report_command,         reproduce_command,   data_inspect_command,
+                          data_convert_command,   data_split_command,     data_synth_command,  backbone_list_command,
+                          backbone_get_command,   backbone_check_command, demo_command,        info_command,
                           doctor_command,         completion_command,     docs_command})
     commands.push_back(make());
   return commands;

@@ -31,11 +31,11 @@ fs::path class_table(const fs::path& photographs, const fs::path& given, const f
 
 /// What has no features.
 void tell_left_out(const Extraction& done, const ImageList& list, ProgressObserver* progress) {
-  constexpr std::size_t kShown = 5;
-  for (std::size_t i = 0; i < std::min(kShown, done.unreadable.size()); ++i)
+  constexpr std::size_t kNamed = 5;
+  for (std::size_t i = 0; i < std::min(kNamed, done.unreadable.size()); ++i)
     report_message(progress, "cannot be read: " + done.unreadable[i]);
-  if (done.unreadable.size() > kShown)
-    report_message(progress, fmt::format("and {} more cannot be read", done.unreadable.size() - kShown));
+  if (done.unreadable.size() > kNamed)
+    report_message(progress, fmt::format("and {} more cannot be read", done.unreadable.size() - kNamed));
   if (std::string text = left_out_text(list); !text.empty()) {
     text.pop_back();
     report_message(progress, text);

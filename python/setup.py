@@ -1,8 +1,8 @@
 """Puts the engine (libparsnets.so, the command line tool) and the demo data set into the package.
 
 The engine is in the build folder $PARSNETS_BUILD (an absolute path), else in ../build, where it is built with CMake if
-it is not there yet. What else is made on the way goes to a temporary folder. The wheel belongs to one platform, but to
-every Python.
+it is not there yet; the source distribution has its sources in engine/. What else is made on the way goes to a
+temporary folder. The wheel belongs to one platform, but to every Python.
 """
 
 import os
@@ -21,7 +21,8 @@ try:
 except ImportError:
     from wheel.bdist_wheel import bdist_wheel
 
-ROOT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE / "engine" if (HERE / "engine").is_dir() else HERE.parent  # in the source distribution, or the source tree
 ENGINE = ("src/libparsnets.so", "parsnets")  # in a build folder
 
 
@@ -75,6 +76,7 @@ class BuildWithEngine(build_py):
         for file in ENGINE:
             shutil.copy2(engine / file, package)
         shutil.copytree(ROOT / "data" / "demo", package / "demo", dirs_exist_ok=True)
+        shutil.copy2(ROOT / "scripts" / "demo.sh", package / "demo")
         shutil.copy2(ROOT / "LICENSE", package)
 
 

@@ -1,12 +1,13 @@
-"""Makes a wheel self-contained: vendor_libraries.py WHEEL OUT_DIR. Needs patchelf, binutils, cc and Python's wheel.
+"""Makes a wheel self-contained: vendor_libraries.py WHEEL OUT_DIR; or an unpacked archive of the tool: --tree FOLDER.
+Needs patchelf, binutils, cc and Python's wheel.
 
 Does by hand what auditwheel does, which Debian does not have: the shared libraries that the wheel's programs need and
 that a plain system lacks go to parsnets.libs/ under names of their own (a hash in the name keeps them apart from other
 copies in the process), found through $ORIGIN. Their licences go along, and those of what is compiled into the engine.
 
-HDF5 and libzip also ask for curl and OpenSSL, for remote files and encrypted archives, which the engine never opens. In
-their place stands one small library whose functions all fail: it spares thirty libraries, and no cryptography has to be
-kept up to date.
+HDF5, libzip and the HTTP server also ask for curl and OpenSSL, for remote files, encrypted archives and TLS, which the
+engine never uses. In their place stands one small library whose functions all fail: it spares thirty libraries, and no
+cryptography has to be kept up to date.
 """
 
 import hashlib
@@ -20,12 +21,12 @@ import tempfile
 from pathlib import Path
 from typing import Dict, List, Set
 
-# What PEP 600 and auditwheel expect of every system, and the versions that those with glibc 2.35 have (Ubuntu 22.04).
-ON_EVERY_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt|stdc\+\+|gcc_s|z))\.so\.[0-9.]+")
-NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0), "ZLIB": (1, 2, 9)}
-PORTABLE = "manylinux_2_35"
-NEEDLESS = ("libcurl.so.4", "libcrypto.so.3")
-COMPILED_IN = ("libeigen3-dev", "libcli11-dev", "nlohmann-json3-dev", "node-d3")  # Debian packages; D3 is in the report
+# What PEP 600 and auditwheel expect of every system. libstdc++ is a part of libparsnets.so
+# (-DPARSNETS_PORTABLE=ON), so that it meets no other in the process; the tool brings it along.
+ON_EVERY_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt|gcc_s|z))\.so\.[0-9.]+")
+NEEDLESS = ("libcurl.so.4", "libcrypto.so.3", "libssl.so.3")
+# Debian packages; D3 is in the report.
+COMPILED_IN = ("gcc-12-base", "libcli11-dev", "libfmt-dev", "nlohmann-json3-dev", "node-d3")
 FOLDER = "parsnets.libs"
 
 
@@ -113,13 +114,10 @@ def vendor(programs: List[Path], folder: Path) -> List[Path]:
 
 
 def platform_tag(files: List[Path]) -> str:
-    """manylinux where every symbol that is left to the system is old enough, else this system's own."""
-    for file in files:
-        for family, version in re.findall(r"Name: ([A-Z]+)_([0-9.]+)", run("readelf", "-V", "-W", file)):
-            if family in NEWEST and tuple(map(int, version.split("."))) > NEWEST[family]:
-                print(f"{file.name} needs {family}_{version}: the wheel is for systems like this one alone")
-                return f"linux_{platform.machine()}"
-    return f"{PORTABLE}_{platform.machine()}"
+    """manylinux of the oldest glibc that has every symbol which is left to it. scripts/glibc_report.py names them."""
+    found = [version for file in files for version in
+             re.findall(r"Name: GLIBC_2\.([0-9]+)", run("readelf", "-V", "-W", file))]
+    return f"manylinux_2_{max(map(int, found))}_{platform.machine()}"
 
 
 def owner(library: Path) -> str:
@@ -144,22 +142,34 @@ def copy_licences(libraries: List[Path], folder: Path) -> None:
         shutil.copy(licence, folder / f"{package}.txt")
 
 
-def main() -> None:
-    wheel, out = Path(sys.argv[1]), Path(sys.argv[2])
+def unpacked(wheel: Path, out: Path) -> None:
+    """Vendors the libraries of a wheel, in a new one."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         run(sys.executable, "-m", "wheel", "unpack", "--dest", scratch, wheel)
         (tree,) = Path(scratch).iterdir()
         (info,) = tree.glob("*.dist-info/WHEEL")
         programs = [tree / "parsnets" / "libparsnets.so", tree / "parsnets" / "parsnets"]
-        for program in programs:
-            os.chmod(program, 0o755)  # unpack forgets it
-            run("strip", "--strip-unneeded", program)
-        libraries = vendor(programs, tree / FOLDER)
-        copy_licences(libraries, info.parent / "licenses")
+        finish(programs, tree / FOLDER, info.parent / "licenses")
         tag = platform_tag([*programs, *(tree / FOLDER).iterdir()])
         info.write_text(re.sub(r"^Tag: .*$", f"Tag: py3-none-{tag}", info.read_text(), flags=re.M))
         run(sys.executable, "-m", "wheel", "pack", "--dest-dir", out, tree)
+
+
+def finish(programs: List[Path], folder: Path, licences: Path) -> None:
+    """Strips the programs, carries their libraries to folder, and the licences of all."""
+    for program in programs:
+        os.chmod(program, 0o755)  # unpack forgets it
+        run("strip", "--strip-unneeded", program)
+    copy_licences(vendor(programs, folder), licences)
+
+
+def main() -> None:
+    if sys.argv[1] == "--tree":
+        tree = Path(sys.argv[2])
+        finish([tree / "bin" / "parsnets"], tree / "lib", tree / "licenses")
+    else:
+        unpacked(Path(sys.argv[1]), Path(sys.argv[2]))
 
 
 if __name__ == "__main__":
