@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
@@ -346,7 +347,7 @@ TEST_F(Field, SuggestedSamplesHelpMoreThanDrawnOnes) {
   };
   const auto suggested = suggest(model, samples.view(), count, pool);
   ASSERT_EQ(suggested.size(), count);
-  EXPECT_EQ(distinct(suggested).size(), count);
+  EXPECT_EQ(std::set(suggested.begin(), suggested.end()).size(), count);
   double drawn = 0;
   for (std::uint64_t draw = 0; draw < 10; ++draw) {
     std::vector<std::size_t> order(half);
