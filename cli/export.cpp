@@ -29,7 +29,21 @@ std::string precision_text(Precision precision) {
   return std::ranges::find(precision_names(), precision, [](const auto& name) { return name.second; })->first;
 }
 
-std::string rank_text(std::size_t rank) { return rank == 0 ? "all networks" : fmt::format("rank {}", rank); }
+std::string way_text(const ExportCandidate& way) {
+  std::string text = precision_text(way.precision) + ", ";
+  text += way.rank == 0 ? "all networks" : fmt::format("rank {}", way.rank);
+  if (way.class_space < 1) text += fmt::format(", {:.4g} % of class space", 100 * way.class_space);
+  if (way.encoding < 1) text += fmt::format(", {:.4g} % of the encoding", 100 * way.encoding);
+  return text;
+}
+
+nlohmann::ordered_json way_json(const ExportCandidate& way) {
+  return {{"precision", precision_text(way.precision)},
+          {"rank", way.rank},
+          {"class_space", way.class_space},
+          {"encoding", way.encoding},
+          {"bytes", way.bytes}};
+}
 
 nlohmann::ordered_json accuracy_json(const SelectionStep& accuracy) {
   return {{"zsl", accuracy.zsl}, {"h", accuracy.h}};
@@ -209,9 +223,10 @@ Command export_command() {
       .text("data", state->data, "data set the model was trained on, to measure accuracy on its validation classes")
       .choice("precision", state->precision, precision_names(), "storage type of the weights")
       .integer("rank", state->rank, 0, 65535, "number of stored networks, of which the others are mixtures; 0: all")
-      .bytes("max-bytes", state->options.max_bytes,
-             "maximum file size, 0 for none; precision and rank, unless given, are chosen by accuracy on validation "
-             "classes")
+      .bytes(
+          "max-bytes", state->options.max_bytes,
+          "maximum file size, 0 for none; precision, rank (unless given) and how many axes of class space and of the "
+          "encoding are kept are chosen by accuracy on validation classes")
       .number("max-drop", state->options.max_drop, 0, 100,
               "fail if ZSL or H drops by more points than this on validation classes")
       .path("c-header", state->header,
@@ -260,20 +275,18 @@ Command export_command() {
     const std::string named = !state->out.empty()      ? state->out.string()
                               : !state->header.empty() ? state->header.string()
                                                        : state->model;
-    Output output{{{"model", state->model},
-                   {"precision", precision_text(exported.choice.precision)},
-                   {"rank", exported.choice.rank},
-                   {"bytes", exported.choice.bytes},
-                   {"model_bytes", std::filesystem::file_size(state->model)},
-                   {"work_bytes", device.work_bytes()},
-                   {"multiply_adds", device.multiply_adds()},
-                   {"units", "percent"}}};
+    Output output{{{"model", state->model}}};
+    output.json.update(way_json(exported.choice));
+    output.json.update({{"model_bytes", std::filesystem::file_size(state->model)},
+                        {"work_bytes", device.work_bytes()},
+                        {"multiply_adds", device.multiply_adds()},
+                        {"units", "percent"}});
     if (!state->out.empty()) output.json["file"] = state->out.string();
     if (!state->header.empty()) output.json["c_header"] = state->header.string();
-    output.text = fmt::format(
-        "{}: {}, {}; {} bytes (the model file has {}), {} bytes of working memory, {} multiply-adds\n", named,
-        precision_text(exported.choice.precision), rank_text(exported.choice.rank), exported.choice.bytes,
-        std::filesystem::file_size(state->model), device.work_bytes(), device.multiply_adds());
+    output.text =
+        fmt::format("{}: {}; {} bytes (the model file has {}), {} bytes of working memory, {} multiply-adds\n", named,
+                    way_text(exported.choice), exported.choice.bytes, std::filesystem::file_size(state->model),
+                    device.work_bytes(), device.multiply_adds());
     if (!exported.warnings.empty()) output.json["warnings"] = exported.warnings;
     output.text += warning_lines(output.json);
     auto& validation = output.json["validation"];
@@ -282,14 +295,10 @@ Command export_command() {
     else
       output.text += "accuracy was not measured; give --data, the data set the model was trained on\n";
     for (const auto& one : exported.tried) {
-      output.json["tried"].push_back({{"precision", precision_text(one.precision)},
-                                      {"rank", one.rank},
-                                      {"bytes", one.bytes},
-                                      {"zsl", one.accuracy.zsl},
-                                      {"h", one.accuracy.h}});
-      output.text +=
-          fmt::format("  tried {:<8} {:<13} {:>9} bytes: ZSL {:.2f}, H {:.2f}\n", precision_text(one.precision),
-                      rank_text(one.rank), one.bytes, one.accuracy.zsl, one.accuracy.h);
+      output.json["tried"].push_back(way_json(one));
+      output.json["tried"].back().update(accuracy_json(one.accuracy));
+      output.text += fmt::format("  tried {}: {} bytes, ZSL {:.2f}, H {:.2f}\n", way_text(one), one.bytes,
+                                 one.accuracy.zsl, one.accuracy.h);
     }
     if (exported.validated)
       output.text +=

@@ -164,12 +164,15 @@ def ablation(results):
 def device(results):
     rows = [["none: the model file, float32", f"{results.figure('cub-att.bytes') / 1e6:.2f} MB",
              *results.row("cub-att", "zsl", "h"), "", ""]]
-    for size in ("2MB", "1MB"):
+    for size in ("2MB", "1MB", "600kB"):
         key = f"cub-att.device-{size}"
         precision, rank = results.output(f"{key}.precision", None)[0], results.figure(f"{key}.rank")
         networks = f"rank {rank:.0f}" if rank else "all networks"
+        kept = [f"{results.figure(f'{key}.{one}'):.4g} % of {name}"
+                for one, name in (("class-space", "class space"), ("encoding", "the encoding"))
+                if results.figure(f"{key}.{one}") < 100]
         rows.append([f"`--max-bytes {size}`",
-                     f"{results.figure(f'{key}.bytes') / 1e6:.2f} MB: {precision}, {networks}",
+                     f"{results.figure(f'{key}.bytes') / 1e6:.2f} MB: {", ".join([precision, networks, *kept])}",
                      *results.row(key, "zsl", "h"), f"{results.figure(f'{key}.work-bytes') / 1e3:.1f} kB",
                      f"{results.figure(f'{key}.multiply-adds') / 1e6:.2f} M"])
     return table(["limit", "file", "ZSL", "H", "working memory", "multiply-adds"], rows)

@@ -119,6 +119,8 @@ def exported(part, prefix, name, model, *options):
     """A device file: its size, its costs, and accuracies on validation and on test classes."""
     told = part.json("export", "--model", model, "--data", name, *options, "--out", "out/device.pnrt")
     part.outputs[f"{prefix}.precision"] = [told["precision"]]
+    for key in ("class_space", "encoding"):
+        part.add(prefix, **{key: 100 * told[key]})
     part.add(prefix, bytes=told["bytes"], work_bytes=told["work_bytes"], multiply_adds=told["multiply_adds"],
              rank=told["rank"], val_zsl_drop=told["validation"]["before"]["zsl"] - told["validation"]["after"]["zsl"])
     part.evaluation(prefix, part.json("eval", "--model", "out/device.pnrt", "--data", name))
@@ -181,6 +183,7 @@ def cub_att(part):
     learned(part, model)
     exported(part, "device-2MB", "CUB", model, "--max-bytes", "2MB")
     exported(part, "device-1MB", "CUB", model, "--max-bytes", "1MB")
+    exported(part, "device-600kB", "CUB", model, "--max-bytes", "600kB")
     calibrated(part, "", model, "CUB")
 
 

@@ -88,7 +88,7 @@ Evaluation evaluate(const DeviceModel& model, const Dataset& data, ThreadPool& p
 struct ExportOptions {
   std::optional<Precision> precision = {};  ///< none: int8, or chosen under max_bytes
   std::optional<std::size_t> rank = {};     ///< none: all networks, or chosen under max_bytes
-  std::uint64_t max_bytes = 0;     ///< 0: no bound; otherwise precision and rank are chosen by validation accuracy
+  std::uint64_t max_bytes = 0;     ///< 0: no bound; otherwise all of ExportCandidate is chosen by validation accuracy
   double max_drop = 0.5;           ///< points of ZSL or H that export may cost on validation classes
   std::uint64_t memory_limit = 0;  ///< bytes for the whole process while accuracy is measured; 0: none
 };
@@ -97,8 +97,10 @@ struct ExportOptions {
 struct ExportCandidate {
   Precision precision = Precision::int8;  ///< of the networks
   std::size_t rank = 0;                   ///< stored networks; 0: all
+  double class_space = 1;                 ///< share of its axes that is kept, the principal ones
+  double encoding = 1;                    ///< the same of the encoding
   std::size_t bytes = 0;                  ///< of the file
-  SelectionStep accuracy;                 ///< of the exported model on validation classes
+  SelectionStep accuracy = {};            ///< of the exported model on validation classes
 };
 
 /// A device file, and what export cost.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "base/scratch_file.hpp"
 #include "data/feature_source.hpp"
 #include "device/device_recogniser.hpp"
+#include "device/fewer_axes.hpp"
 #include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "train/fitter.hpp"
@@ -35,6 +37,10 @@ std::string name_of(Precision precision) {
   for (const auto& [name, value] : precision_names())
     if (value == precision) return name;
   return "";
+}
+
+std::vector<std::byte> exported(const Model& model, const ExportCandidate& way, ThreadPool& pool) {
+  return device_file(with_fewer_axes(model, way, pool), way.precision, way.rank, pool);
 }
 
 /// The model's options fitted without the validation classes, and what is needed to score an exported form of it.
@@ -71,9 +77,9 @@ class ValidationModel {
   const SelectionStep& before() const { return before_; }
 
   /// The accuracy of this model exported in this way, at the gamma of the float model.
-  SelectionStep after(Precision precision, std::size_t rank) const {
-    if (rank >= model_.gates.networks) rank = 0;
-    const DeviceModel device(device_file(model_, precision, rank, pool_), "the exported model");
+  SelectionStep after(ExportCandidate way) const {
+    if (way.rank >= model_.gates.networks) way.rank = 0;
+    const DeviceModel device(exported(model_, way, pool_), "the exported model");
     const auto score = recogniser_of(device, pool_).visit_scores;
     const FoldResult result = evaluate_fold(scores(fold_.unseen, unseen_, score), scores(fold_.seen, seen_, score),
                                             data_, fold_, /*pool=*/nullptr, gamma_);
@@ -107,7 +113,7 @@ class ValidationModel {
   double gamma_ = 0;
 };
 
-/// All precisions and ranks that were not fixed, largest rank first.
+/// All precisions and ranks that were not fixed, largest rank first; of the smallest precision also with fewer axes.
 std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions& options) {
   std::vector<Precision> precisions{Precision::float32, Precision::float16, Precision::int8};
   std::vector<std::size_t> ranks{0};
@@ -117,7 +123,12 @@ std::vector<ExportCandidate> candidates(const Model& model, const ExportOptions&
   if (options.rank) ranks = {*options.rank};
   std::vector<ExportCandidate> all;
   for (const auto precision : precisions)
-    for (const auto rank : ranks) all.push_back({precision, rank, 0, {}});
+    for (const double class_space : {1.0, 0.875, 0.75, 0.625, 0.5})
+      for (const double encoding : {1.0, 0.5, 0.25})
+        for (const auto rank : ranks)
+          if ((class_space == 1 || (precision == precisions.back() && can_lose_outputs(model))) &&
+              (encoding == 1 || (precision == precisions.back() && can_lose_encoding(model))))
+            all.push_back({precision, rank, class_space, encoding, 0, {}});
   return all;
 }
 
@@ -125,20 +136,23 @@ double drop_of(const SelectionStep& before, const SelectionStep& after) {
   return std::max(before.zsl - after.zsl, before.h - after.h);
 }
 
-/// Under max_bytes: of each precision the three largest ranks that fit are measured; of those within max_drop (of all,
-/// if none is) the best wins, of equals the smallest file.
+/// Under max_bytes: of each precision the three largest ranks that fit are measured, and where not all networks fit,
+/// the largest rank for each share of the axes; of those within max_drop (of all, if none is) the best wins, of equals
+/// the smallest file.
 ExportCandidate choose(const Model& model, const ValidationModel& held_out, const ExportOptions& options,
                        ThreadPool& pool, ProgressObserver* progress, std::vector<ExportCandidate>& tried) {
-  constexpr int kPerPrecision = 3;
   std::size_t smallest = 0;
   std::vector<ExportCandidate> fitting;
-  std::array<int, 3> taken{};
+  std::map<std::tuple<Precision, double, double>, std::size_t> taken;
+  bool all_fit = false;
   for (auto candidate : candidates(model, options)) {
-    auto& count = taken[static_cast<std::size_t>(candidate.precision)];
-    if (count == kPerPrecision) continue;
-    candidate.bytes = device_file(model, candidate.precision, candidate.rank, pool).size();
+    const bool whole = candidate.class_space == 1 && candidate.encoding == 1;
+    auto& count = taken[{candidate.precision, candidate.class_space, candidate.encoding}];
+    if (count == (whole ? 3u : 1u) || (!whole && all_fit)) continue;
+    candidate.bytes = exported(model, candidate, pool).size();
     smallest = smallest == 0 ? candidate.bytes : std::min(smallest, candidate.bytes);
     if (candidate.bytes > options.max_bytes) continue;
+    all_fit = all_fit || (whole && candidate.rank == 0 && candidate.precision == Precision::int8);
     ++count;
     fitting.push_back(candidate);
   }
@@ -149,7 +163,7 @@ ExportCandidate choose(const Model& model, const ValidationModel& held_out, cons
                     option_name("max-bytes", std::to_string(options.max_bytes)), smallest, option_name("encoding")));
   for (auto& candidate : fitting) {
     report(progress, {"measure exports", tried.size(), fitting.size(), "candidates"});
-    candidate.accuracy = held_out.after(candidate.precision, candidate.rank);
+    candidate.accuracy = held_out.after(candidate);
     tried.push_back(candidate);
   }
   const auto rank = [&](const ExportCandidate& c) {
@@ -170,13 +184,13 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
   result.choice.precision = options.precision.value_or(Precision::int8);
   result.choice.rank = options.rank.value_or(0);
   if (data == nullptr) {
-    result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
+    result.file = exported(model, result.choice, pool);
   } else {
     const ValidationModel held_out(model, *data, options.memory_limit, pool, progress);
     if (options.max_bytes > 0)
       result.choice = choose(model, held_out, options, pool, progress, result.tried);
     else
-      result.choice.accuracy = held_out.after(result.choice.precision, result.choice.rank);
+      result.choice.accuracy = held_out.after(result.choice);
     result.validated = true;
     result.before = held_out.before();
     const auto& after = result.choice.accuracy;
@@ -193,7 +207,7 @@ Exported export_model(const Model& model, const Dataset* data, const ExportOptio
                      : fmt::format("Use a higher {} or {}", option_name("rank"), option_name("precision"));
       throw Error(ErrorCode::failure, message);
     }
-    result.file = device_file(model, result.choice.precision, result.choice.rank, pool);
+    result.file = exported(model, result.choice, pool);
   }
   result.choice.bytes = result.file.size();
   if (!model.rejection.empty() && model.targets == Targets::semantics)

@@ -32,6 +32,14 @@ TEST(RealData, ASmallInt8FileKeepsTheAccuracyOfTheCubModel) {
   const Evaluation same = evaluate(whole, data, pool);
   EXPECT_NEAR(same.zsl.top1_per_class, before.zsl.top1_per_class, 0.1);
   EXPECT_NEAR(same.gzsl.h, before.gzsl.h, 0.1);
+
+  options.max_bytes = 600'000;
+  const Exported small = export_model(model, &data, options, pool);
+  EXPECT_LE(small.file.size(), 600'000u);
+  EXPECT_EQ(small.choice.precision, Precision::int8);
+  EXPECT_LE(DeviceModel(small.file, "small cub").multiply_adds(), 450'000u);
+  EXPECT_LE(small.before.zsl - small.choice.accuracy.zsl, 0.5);
+  EXPECT_LE(small.before.h - small.choice.accuracy.h, 0.5);
 }
 
 }  // namespace parsnets
