@@ -196,5 +196,14 @@ async function redescribe(page, name, base, values) {
   await settled(page);
 }
 
+// {all, right} of the line above the pictures of a class.
+async function score(page, name) {
+  await settled(page);
+  const lines = await page.locator(".group-head").allTextContents();
+  const found = lines.map((line) => /(\w+) (?:seen|unseen|yours)(\d+) of (\d+) classified correctly/.exec(line)).find((match) => match && match[1] === name);
+  assert.ok(found, `no line about ${name} in ${lines}`);
+  return { all: Number(found[3]), right: Number(found[2]) };
+}
+
 module.exports = { DEMO, ROOT, PATIENCE, TOOL, limit, folder, parsnets, trainedModel, serve, startedServer, openPlayground, until, settled, announced, hold, withModel, downloaded, press,
-  clickAndSettle, pressAndSettle, enter, reload, problemOf, newClass, addClass, slider, redescribe };
+  clickAndSettle, pressAndSettle, enter, reload, problemOf, newClass, addClass, slider, score, redescribe };
