@@ -172,7 +172,7 @@ def device(results):
                 for one, name in (("class-space", "class space"), ("encoding", "the encoding"))
                 if results.figure(f"{key}.{one}") < 100]
         rows.append([f"`--max-bytes {size}`",
-                     f"{results.figure(f'{key}.bytes') / 1e6:.2f} MB: {", ".join([precision, networks, *kept])}",
+                     f"{results.figure(f'{key}.bytes') / 1e6:.2f} MB: " + ", ".join([precision, networks, *kept]),
                      *results.row(key, "zsl", "h"), f"{results.figure(f'{key}.work-bytes') / 1e3:.1f} kB",
                      f"{results.figure(f'{key}.multiply-adds') / 1e6:.2f} M"])
     return table(["limit", "file", "ZSL", "H", "working memory", "multiply-adds"], rows)
