@@ -1,11 +1,12 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
         wheel wasm npm microcontroller bench results pages sanitize budgets faults fuzz soak stress stress-chroot coverage \
-        cross lint lint-tidy runtime-size docs install clean
+        cross lint lint-tidy runtime-size docs release reproducible install-test install clean help
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
 
+# The tool build/parsnets and the library.
 build:
 	@scripts/setup.sh build
 	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
@@ -19,7 +20,7 @@ photos:
 	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
 	@$(CLI) doctor | grep photos
 
-# What it took does not include packages: their installation says its own time.
+# The tour on the demo set. What it took does not include packages: their installation says its own time.
 demo:
 	@scripts/setup.sh build
 	@start=$$(date +%s); $(MAKE) --no-print-directory build && built=$$(date +%s) && scripts/demo.sh && \
@@ -34,6 +35,7 @@ playground: photos
 reproduce: build
 	@scripts/reproduce.sh $(ARGS)
 
+# All tests: without real data in $PARSNETS_DATA some are skipped.
 test:
 	@scripts/setup.sh test
 	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
@@ -73,6 +75,7 @@ python: build
 wheel: build
 	@scripts/setup.sh wheel
 	@rm -rf build/wheels
+	@cmake -B build -DPARSNETS_PORTABLE=ON > /dev/null && cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
 	@/usr/bin/python3 -m pip wheel $(PIP_HERE) --wheel-dir build/wheels/plain ./python
 	@/usr/bin/python3 python/packaging/vendor_libraries.py build/wheels/plain/*.whl build/wheels
 	@/usr/bin/python3 -m venv --system-site-packages build/wheels/check
@@ -80,6 +83,7 @@ wheel: build
 	@build/wheels/check/bin/python python/packaging/check_installation.py --self-contained
 	@tests/run_path_test.sh build/wheels/check/lib
 	@rm -rf build/wheels/plain build/wheels/check
+	@cmake -B build -DPARSNETS_PORTABLE=OFF > /dev/null
 	@ls -sh build/wheels/*.whl
 
 # The tests of the Python package alone: its own, scikit-learn's, installation, types, examples.
@@ -177,6 +181,7 @@ stress-chroot:
 	@scripts/setup.sh chroot
 	@scripts/stress_chroot.sh
 
+# The tests, instrumented for gcov.
 coverage:
 	@scripts/setup.sh test
 	@cmake --preset coverage > /dev/null && cmake --build --preset coverage -j $(JOBS) && ctest --preset coverage -j $(JOBS)
@@ -224,8 +229,31 @@ docs: build
 	@/usr/bin/python3 -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/site
 	@echo "build/docs/site/index.html"
 
+# Wheel, Debian packages, archive, npm package, site, sources and SBOM in out/release.
+release:
+	@scripts/setup.sh release
+	@JOBS=$(JOBS) scripts/release.sh
+
+# The release twice, from clones in two folders: every byte is the same.
+reproducible:
+	@scripts/setup.sh release
+	@JOBS=$(JOBS) scripts/reproducible.sh
+
+# Packages, wheel and archive of out/release on bare Debian systems: installed, used, upgraded, removed; as root.
+install-test:
+	@scripts/setup.sh chroot
+	@/usr/bin/python3 scripts/install_test.py
+
+# What the targets are: the first sentence of what stands above them.
+help:
+	@awk '/^# / { text = text " " substr($$0, 3); next } \
+	  /^[a-z][a-z-]*:/ { name = $$1; sub(":.*", "", name); sub("[.:;] .*", "", text); \
+	    printf "  make %-20s%s\n", name, text } !/^[A-Z_]+ [?]?=/ { text = "" }' Makefile
+
+# Installs below /usr/local, as root.
 install: build
 	@cmake --install build
 
+# Removes what was built.
 clean:
 	@rm -rf build build-debug build-clang build-tidy build-asan-ubsan build-tsan build-coverage build-fuzz build-aarch64 build-*-runtime out

@@ -10,7 +10,9 @@ pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
 # Libraries outside the system's folders are found where they were linked; no element of a run path is empty, which would
 # be the current folder: the run path for the build tree, which CMake pads with colons, is not used.
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
-set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+if(NOT PARSNETS_DEBIAN)  # all libraries of its packages are where the loader looks
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
 foreach(folder IN LISTS hdf5_LIBRARY_DIRS)
   if(folder MATCHES "^/usr/lib/")  # the loader finds Debian's alternatives by itself
     string(REGEX REPLACE "/$" "" folder ${folder})

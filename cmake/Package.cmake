@@ -3,6 +3,7 @@
 if(NOT PARSNETS_DEBIAN)
   return()
 endif()
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # scripts/release.sh has built it
 set(CPACK_PACKAGE_NAME parsnets)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The ParsNets developers <parsnets@example.org>")
@@ -24,10 +25,10 @@ endif()
 set(rule "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 # name of the component|package|section|other packages|what it is, and a sentence more
 set(packages
-  "tool|parsnets|science||zero-shot learning on the command line|The tool: it trains on classes with samples and predicts classes that are only described by attributes, serves models over HTTP and exports them to devices."
+  "tool|parsnets|science||zero-shot learning on the command line|It trains on classes with samples and predicts classes that are only\ndescribed, by attributes or text. It serves models over HTTP and exports\nthem to devices."
   "library|libparsnets${soversion}|libs||zero-shot learning, shared library|The C interface of ParsNets, for programs and for languages that call C."
-  "development|libparsnets-dev|libdevel|libparsnets${soversion} (= ${rule}), libhdf5-dev, libzip-dev, zlib1g-dev, libfmt-dev, pkg-config|zero-shot learning, headers and static library|Headers for C++20 and C, the static library, CMake package, pkg-config file, and the device runtime as two C files."
-  "photos|parsnets-photos|science|parsnets (= ${rule})|zero-shot learning on photographs|The module with which the tool decodes photographs and runs ONNX networks."
+  "development|libparsnets-dev|libdevel|libparsnets${soversion} (= ${rule}), libhdf5-dev, libzip-dev, zlib1g-dev, libfmt-dev, pkg-config|zero-shot learning, headers and static library|Headers for C++20 and C, the static library, CMake package, pkg-config\nfile, and the device runtime as two C files."
+  "photos|parsnets-photos|science|parsnets (= ${rule}), python3, python3-numpy|zero-shot learning on photographs|The module with which the tool decodes photographs and runs ONNX\nnetworks, and the program that fetches networks by name."
   "mpi|parsnets-mpi|science|parsnets (= ${rule})|zero-shot learning on several machines|The module with which the tool runs under mpirun.")
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of $SOURCE_DATE_EPOCH, where it is set
 set(CPACK_COMPONENTS_ALL "")
@@ -57,4 +58,7 @@ foreach(entry IN LISTS packages)
   install(FILES ${folder}/copyright ${folder}/changelog.Debian.gz DESTINATION share/doc/${package} COMPONENT ${component})
 endforeach()
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PHOTOS_PACKAGE_RECOMMENDS npm)
+file(WRITE ${CMAKE_BINARY_DIR}/generated/debian/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/generated/debian/triggers)
 include(CPack)

@@ -72,8 +72,8 @@ sdist=$work/parsnets-$version
 mkdir -p "$sdist/engine"
 git archive HEAD python LICENSE | tar -x -C "$work" -f -
 cp -R "$work"/python/. "$sdist"
-git archive HEAD CMakeLists.txt LICENSE backbones cli cmake data include mpi runtime scripts src docs/parsnets.1 |
-  tar -x -C "$sdist/engine" -f -
+git archive HEAD . ':(exclude)tests' ':(exclude)bench' ':(exclude)fuzz' ':(exclude)python' ':(exclude)examples' \
+  ':(exclude)npm' ':(exclude).github' | tar -x -C "$sdist/engine" -f -
 rm -rf "$sdist/tests"
 unzip -p "$out"/parsnets-*.whl '*.dist-info/METADATA' > "$sdist/PKG-INFO"
 pack "parsnets-$version" "gzip_n" "$out/parsnets-$version.tar.gz"
@@ -100,4 +100,4 @@ say "SBOM"
 mv "$work/sbom.json" "$out/parsnets-$version.spdx.json"
 (cd "$out" && sha256sum -- * > "$work/sums" && mv "$work/sums" SHA256SUMS)
 cd "$root"
-(cd "$out" && ls -l --block-size=1 | awk 'NR > 1 { printf "%12s  %s\n", $5, $9 }')
+(cd "$out" && wc -c -- *)

@@ -20,14 +20,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Packages whose headers are compiled into the programs, and D3, which the report page has.
-COMPILED_IN = ("libcli11-dev", "libfmt-dev", "libcpp-httplib-dev", "nlohmann-json3-dev", "node-d3")
+COMPILED_IN = ("libcli11-dev", "libfmt-dev", "libasio-dev", "nlohmann-json3-dev", "node-d3")
 # By the licence fields of Debian's copyright files; those without such a field by name.
-SPDX = {"BSD-3-clause": "BSD-3-Clause", "BSD-3-Clause": "BSD-3-Clause", "Expat": "MIT", "MIT": "MIT", "BSD-2-clause": "BSD-2-Clause",
+SPDX = {"BSD-3-clause": "BSD-3-Clause", "BSD-3-Clause": "BSD-3-Clause", "Expat": "MIT", "MIT": "MIT",
+        "BSD-2-clause": "BSD-2-Clause", "BSL-1.0": "BSL-1.0", "Boost-1.0": "BSL-1.0",
         "Apache-2.0": "Apache-2.0", "zlib": "Zlib", "Zlib": "Zlib", "BSD-variant": "BSD-3-Clause", "ISC": "ISC"}
-KNOWN = {"libstdc++6": "GPL-3.0-or-later WITH GCC-exception-3.1", "gcc-12-base": "GPL-3.0-or-later WITH GCC-exception-3.1",
-         "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1", "libc6": "LGPL-2.1-or-later", "libbz2-1.0": "bzip2-1.0.6",
-         "libhdf5-103-1": "BSD-3-Clause", "libhdf5-103": "BSD-3-Clause", "zlib1g": "Zlib", "libaec0": "BSD-2-Clause",
-         "libsz2": "BSD-2-Clause"}
+GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
+KNOWN = {"libstdc++6": GCC, "gcc-12-base": GCC, "libgcc-s1": GCC, "libc6": "LGPL-2.1-or-later", "zlib1g": "Zlib",
+         "libbz2-1.0": "bzip2-1.0.6", "libhdf5-103": "BSD-3-Clause", "libhdf5-103-1": "BSD-3-Clause",
+         "libaec0": "BSD-2-Clause", "libsz2": "BSD-2-Clause", "libasio-dev": "BSL-1.0"}
 
 
 def packages_in(names):
@@ -106,7 +107,8 @@ def document(folder):
                                            "referenceLocator": f"pkg:deb/debian/{name}@{version_of(name)}"}]})
     content = hashlib.sha256(json.dumps([packages, relations], sort_keys=True).encode()).hexdigest()
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
-            "name": f"parsnets-{version}", "documentNamespace": f"https://spdx.org/spdxdocs/parsnets-{version}-{content}",
+            "name": f"parsnets-{version}",
+            "documentNamespace": f"https://spdx.org/spdxdocs/parsnets-{version}-{content}",
             "creationInfo": {"created": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: scripts/sbom.py"]},
             "packages": packages, "relationships": relations}
 

@@ -11,11 +11,12 @@ wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
 test="$wheel libgtest-dev libeigen3-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib
       python3-pytest mypy openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint
-      $photos python3-onnx python3-pil curl"
+      $photos python3-onnx python3-pil python3-yaml curl"
 lint="python3 $quick_lint cppcheck"
 tidy="$test clang-tidy"
 clang="$test clang"
 docs="$build python3 python3-numpy python3-sklearn doxygen python3-sphinx python3-myst-parser furo"
+release="$wheel $photos libopenmpi-dev git gzip xz-utils unzip dpkg-dev file python3-sphinx python3-myst-parser furo"
 # Backbones by name (parsnets backbone get).
 backbone="python3 python3-numpy"
 bench="$photos $backbone git liblinear-dev libsvm-dev python3-scipy python3-sklearn python3-torch"
@@ -46,11 +47,12 @@ case "${1:-}" in
   wasm) wanted=$wasm ;;
   microcontroller) wanted=$microcontroller ;;
   docs) wanted=$docs ;;
+  release) wanted=$release; needs_npm=1 ;;
   lint) wanted=$lint ;;
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|microcontroller|cross|docs|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|microcontroller|cross|docs|release|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 [ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 

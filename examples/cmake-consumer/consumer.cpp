@@ -1,30 +1,31 @@
-// Uses the installed package: loads a data set folder, trains a ridge baseline, exports it for a device and prints the
-// zero-shot accuracy of both.
-
+// Uses the installed package: trains, predicts, and adds a class from its description alone.
 #include <cstdio>
-#include <parsnets/device.hpp>
 #include <parsnets/error.hpp>
+#include <parsnets/evaluation.hpp>
+#include <parsnets/predictor.hpp>
 #include <parsnets/training.hpp>
-#include <parsnets/version.hpp>
+
+using namespace parsnets;
 
 int main(int argc, char** argv) try {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: consumer DATA_FOLDER\n");
-    return 2;
-  }
-  const parsnets::Dataset data = parsnets::load_dataset(argv[1]);
-  parsnets::TrainOptions options;
-  options.method = parsnets::BaselineOptions();
-  parsnets::ThreadPool pool;
-  const parsnets::Model model = parsnets::train(data, options, pool);
-  const parsnets::Evaluation report = parsnets::evaluate(model, data, pool);
-  std::printf("parsnets %s: ZSL %.1f, H %.1f\n", PARSNETS_VERSION, report.zsl.top1_per_class, report.gzsl.h);
-  const parsnets::DeviceModel device(parsnets::device_file(model, parsnets::Precision::int8, 0, pool), "the export");
-  const parsnets::Evaluation exported = parsnets::evaluate(device, data, pool);
-  std::printf("as int8, %zu bytes: ZSL %.1f, H %.1f\n", device.bytes().size(), exported.zsl.top1_per_class,
-              exported.gzsl.h);
-  return 0;
-} catch (const parsnets::Error& e) {
-  std::fprintf(stderr, "%s\n", e.what());
-  return static_cast<int>(e.code());
+  const Dataset data = load_dataset(argc > 1 ? argv[1] : "/usr/share/parsnets/demo");
+  ThreadPool pool;
+  Model model = train(data, TrainOptions(), pool);
+  std::printf("H %.1f on %zu classes\n", evaluate(model, data, pool).gzsl.h, data.classes());
+
+  const auto truck = static_cast<std::size_t>(data.split.test_unseen.front());  // a sample of a class without training
+  const auto name = data.class_names[static_cast<std::size_t>(data.labels[truck])];
+  const auto description = data.semantics.values.row(static_cast<std::size_t>(data.labels[truck]));
+  const MatrixView<const float> sample(data.features.row(truck).data(), 1, data.features.cols());
+  const auto answer = [&] {
+    RankedClass best;
+    Predictor(model, pool).rank(sample, Ranking(model), pool, {&best, 1});
+    return model.classes.names[static_cast<std::size_t>(best.class_index)];
+  };
+  model.remove_class(name);
+  std::printf("without %s: %s\n", name.c_str(), answer().c_str());
+  model.add_class(name, description);
+  std::printf("with it: %s\n", answer().c_str());
+} catch (const Error& error) {
+  return std::fprintf(stderr, "%s\n", error.what()), static_cast<int>(error.code());
 }

@@ -5,9 +5,9 @@ Does by hand what auditwheel does, which Debian does not have: the shared librar
 that a plain system lacks go to parsnets.libs/ under names of their own (a hash in the name keeps them apart from other
 copies in the process), found through $ORIGIN. Their licences go along, and those of what is compiled into the engine.
 
-HDF5, libzip and the HTTP server also ask for curl and OpenSSL, for remote files, encrypted archives and TLS, which the
-engine never uses. In their place stands one small library whose functions all fail: it spares thirty libraries, and no
-cryptography has to be kept up to date.
+HDF5 and libzip also ask for curl and OpenSSL, for remote files and encrypted archives, which the engine never opens. In
+their place stands one small library whose functions all fail: it spares thirty libraries, and no cryptography has to be
+kept up to date.
 """
 
 import hashlib
@@ -21,12 +21,11 @@ import tempfile
 from pathlib import Path
 from typing import Dict, List, Set
 
-# What PEP 600 and auditwheel expect of every system. libstdc++ is a part of libparsnets.so
-# (-DPARSNETS_PORTABLE=ON), so that it meets no other in the process; the tool brings it along.
+# What PEP 600 and auditwheel expect of every system. libstdc++ is a part of our programs (-DPARSNETS_PORTABLE=ON).
 ON_EVERY_SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt|gcc_s|z))\.so\.[0-9.]+")
-NEEDLESS = ("libcurl.so.4", "libcrypto.so.3", "libssl.so.3")
+NEEDLESS = ("libcurl.so.4", "libcrypto.so.3")
 # Debian packages; D3 is in the report.
-COMPILED_IN = ("gcc-12-base", "libcli11-dev", "libfmt-dev", "nlohmann-json3-dev", "node-d3")
+COMPILED_IN = ("gcc-12-base", "libasio-dev", "libcli11-dev", "libfmt-dev", "nlohmann-json3-dev", "node-d3")
 FOLDER = "parsnets.libs"
 
 
