@@ -129,10 +129,12 @@ void rotate(std::span<double> x, std::span<double> y, double c, double s) {
 void solve_by_rotations(std::span<double> d, std::span<double> e, MatrixView<double> vectors) {
   const std::size_t n = d.size();
   e[n - 1] = 0;
+  double largest = 0;  // to which the matrix is exact: values far below it, as of one without full rank, are noise
+  for (std::size_t i = 0; i < n; ++i) largest = std::max({largest, std::abs(d[i]), std::abs(e[i])});
   for (std::size_t first = 0; first < n; ++first)
     for (int round = 0;; ++round) {
       std::size_t last = first;
-      while (last + 1 < n && std::abs(e[last]) > kEpsilon * (std::abs(d[last]) + std::abs(d[last + 1]))) ++last;
+      while (last + 1 < n && std::abs(e[last]) > kEpsilon * largest) ++last;
       if (last == first) break;
       if (round == 60) throw Error(ErrorCode::failure, "the eigenvalues of a matrix were not found in 60 rounds of QL");
       double g = (d[first + 1] - d[first]) / (2 * e[first]);

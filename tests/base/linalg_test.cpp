@@ -337,6 +337,29 @@ TEST(Linalg, ValuesThatAlmostCoincideOrDifferByPowersOfTenKeepTheirVectorsApart)
   }
 }
 
+TEST(Linalg, MatricesWithoutFullRankOrOfManyScalesHaveTheirEigenpairsToo) {
+  Rng rng(11);
+  const auto below = [&](std::size_t bound) {
+    return static_cast<std::size_t>(rng.uniform() * static_cast<double>(bound));
+  };
+  for (int trial = 0; trial < 400; ++trial) {
+    const std::size_t n = 2 + below(trial % 4 == 0 ? 100 : 34), kind = below(4);
+    Matrix<double> a = symmetric_of_rank(n, kind == 0 ? n : 1 + below(n), static_cast<std::uint64_t>(trial));
+    const double decades = 1 + 20 * rng.uniform();
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        const auto weight = [&](std::size_t at) {  // falling, rising, or none where zeros are
+          if (kind == 1) return std::pow(10.0, -decades * static_cast<double>(at) / static_cast<double>(n));
+          if (kind == 2) return std::pow(10.0, -decades * static_cast<double>(n - at) / static_cast<double>(n));
+          return kind == 3 && at % 3 == 0 ? 0.0 : 1.0;
+        };
+        a(i, j) *= weight(i) * weight(j);
+      }
+    expect_eigenpairs(a, largest_eigenpairs(a.view()), n);
+    EXPECT_NO_THROW(eigenvalues(a.view())) << trial;
+  }
+}
+
 TEST(Linalg, EigenvaluesAreThoseOfThePairsAndOfAKnownMatrix) {
   for (const std::size_t n : {1u, 2u, 33u, 100u}) {
     const auto a = tridiagonal(std::vector<double>(n, 2.0), -1);  // 2 − 2·cos(kπ/(n + 1))
