@@ -292,6 +292,7 @@ MAKERS = {
     "resamplings": (resamplings, "choices"), "microcontroller": (microcontroller, "microcontroller"),
     "unlabelled": (unlabelled, "field"), "suggestions": (printed("suggestions", "table"), "suggestions"),
     "auto-default": (printed("auto-default", "table"), "auto-default"),
+    "gated": (printed("gated", "table"), "gated"),
     **{f"scaling.{key}": (printed("scaling", key), "scaling") for key in ("memory", "mpi", "predict", "dask")},
 }
 MISSING = "Not measured in this version: `make results ARGS=\"--only {}\"`."

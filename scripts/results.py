@@ -332,6 +332,13 @@ def auto_default(part):
              program="scripts/compare_options.py", keep="table")
 
 
+def gated(part):
+    """Gated networks where the default has none, on classes of training."""
+    part.run("CUB,att:20+10", "CUB,att:48+12", "CUB,sent:20+10", "CUB,sent:48+12", "AWA1-handmade:30+10", "--options",
+             "networks=100,active=10", "--draws", "8", "--first", "201", "--samples", "60",
+             program="scripts/compare_options.py", keep="table")
+
+
 def suggestions(part):
     """Samples that `suggest` chooses against drawn ones."""
     part.run("CUB,att", "CUB,sent", "AWA1-handmade", program="scripts/suggest_against_random.py", keep="table")
@@ -374,6 +381,7 @@ PARTS = {
     "awa1": (awa1, ["AWA1-handmade"], True),
     "auto": (auto, ["CUB", "AWA1-handmade"], True),
     "auto-default": (auto_default, ["CUB", "AWA1-handmade"], False),
+    "gated": (gated, ["CUB", "AWA1-handmade"], False),
     "baselines": (baselines, ["CUB", "AWA1-handmade"], True),
     "ablation": (ablation, ["CUB", "AWA1-handmade"], True),
     "photos-guide": (page("photos"), [], False),  # `make photos`
