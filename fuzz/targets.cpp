@@ -185,6 +185,14 @@ void head(std::span<const std::byte> bytes) {
   require(!head.method.empty() && !head.target.empty(), "a head without a method or a target");
   for (const auto& [name, value] : head.headers)
     require(!name.empty() && (name + value).find_first_of("\r\n") == std::string::npos, "a header of several lines");
+  accepts([&] {
+    std::size_t looked_at = 0, in_pieces = 0, end = 0;
+    const std::size_t expected = end_of_head(text_of(bytes), looked_at);
+    for (std::size_t n = 1; n <= bytes.size() && end == 0; ++n)
+      end = end_of_head(text_of(bytes).substr(0, n), in_pieces);
+    require(end == expected, "a head that comes in pieces ends elsewhere");
+  });
+  accepts([&] { checked_query(head.target, {"POST", "/", {}, false, false, {"top", "bank"}}); });
 }
 
 void request(std::span<const std::byte> bytes) {
