@@ -157,10 +157,9 @@ fuzz:
 	@cmake --preset fuzz > /dev/null && cmake --build build-fuzz -j $(JOBS) --target fuzz_readers
 	@scripts/fuzz.sh build-fuzz/fuzz_readers $(SECONDS)
 
-# `parsnets serve` under valid and hostile clients for SECONDS; writes out/reliability/soak.json.
-soak: SECONDS = 1200
+# `parsnets serve` under valid and hostile clients for SECONDS (1200 by default); writes out/reliability/soak.json.
 soak: build
-	@/usr/bin/python3 scripts/soak.py --seconds $(SECONDS)
+	@/usr/bin/python3 scripts/soak.py --seconds $(if $(findstring command,$(origin SECONDS)),$(SECONDS),1200)
 
 # Commands that are killed at each of their file calls, or see it fail.
 faults:
