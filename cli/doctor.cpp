@@ -27,7 +27,7 @@ Command doctor_command() {
     const MachineInfo info = machine_info();
     Output output;
     auto& json = output.json;
-    json = {{"version", PARSNETS_VERSION}, {"cpu", info.cpu},         {"simd", info.simd}, {"threads", info.cores},
+    json = {{"version", PARSNETS_VERSION}, {"cpu", info.cpu},        {"simd", info.simd}, {"threads", info.cores},
             {"memory_bytes", info.memory}, {"free_bytes", info.free}};
     std::string text =
         fmt::format("parsnets {} ({} build, {})\n", PARSNETS_VERSION, PARSNETS_BUILD_TYPE, PARSNETS_COMPILER);

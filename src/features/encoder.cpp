@@ -57,7 +57,8 @@ Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, MatrixView<con
     orthonormalise_rows(range.view(), &pool);
   }
   const Matrix<float> q = to_float(range.view()), next = product(pool, Trans::no, products, Trans::yes, q);
-  const auto pairs = largest_eigenpairs(to_double(product(pool, Trans::no, q, Trans::no, next).view()).view(), h, &pool);
+  const auto pairs =
+      largest_eigenpairs(to_double(product(pool, Trans::no, q, Trans::no, next).view()).view(), h, &pool);
   return product(pool, Trans::no, pairs.vectors, Trans::no, range);
 }
 
