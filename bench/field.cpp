@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 
+#include "base/file.hpp"
 #include "base/rng.hpp"
 #include "data/sample_set.hpp"
 #include "data/split.hpp"
@@ -254,6 +255,21 @@ json measure_piles(const std::string& name, const std::filesystem::path& folder,
   return {{"data", name}, {"semantics", load.semantics}, {"classes", classes}, {"seeds", seeds}, {"piles", piles}};
 }
 
+/// The data set of the photographs, with the features of MobileNet; says why there is none.
+bool extract_photos(const Settings& settings, const std::filesystem::path& out, const std::filesystem::path& log) {
+  const auto photographs = settings.data / "photos", classes = settings.sources / "examples/photos/classes.csv";
+  if (!std::filesystem::exists(photographs)) return false;
+  const std::vector<std::vector<std::string>> commands{
+      {settings.program, "extract", photographs, "--backbone", "mobilenet", "--attributes", classes, "--out", out},
+      {settings.program, "data", "split", out, "--unseen", "16", "--seed", "1"}};
+  for (const auto& command : commands) {
+    if (run_program(command, log).exit_code == 0) continue;
+    fmt::print("\nphotos left out: {}", read_text_file(log));
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 json measure_field(const Settings& settings) {
@@ -267,7 +283,11 @@ json measure_field(const Settings& settings) {
       sets.push_back(measure_piles("CUB", source.folder, load, seeds, classes));
   }
   if (const auto folder = settings.data / "AWA1-handmade"; std::filesystem::exists(folder))
-    sets.push_back(measure_piles("AWA1-handmade", folder, {}, settings.quick ? 1 : 2, 0));
+    for (const std::size_t classes : {0, 32})
+      sets.push_back(measure_piles("AWA1-handmade", folder, {}, settings.quick ? 1 : 2, classes));
+  const Workspace work;
+  if (const auto folder = work / "photos"; extract_photos(settings, folder, work / "log"))
+    for (const std::size_t classes : {0, 48}) sets.push_back(measure_piles("photos", folder, {}, seeds, classes));
   return {{"sets", sets}};
 }
 

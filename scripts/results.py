@@ -341,7 +341,9 @@ def gated(part):
 
 def suggestions(part):
     """Samples that `suggest` chooses against drawn ones."""
-    part.run("CUB,att", "CUB,sent", "AWA1-handmade", program="scripts/suggest_against_random.py", keep="table")
+    table = [part.plain(part.run(data, "--repeats", "4", program="scripts/suggest_against_random.py")).splitlines()
+             for data in ("CUB,att", "CUB,sent", "AWA1-handmade")]
+    part.outputs["table"] = table[0] + table[1][2:] + table[2][2:]
 
 
 def field(part):

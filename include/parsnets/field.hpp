@@ -46,10 +46,10 @@ bool is_taught(const Model& model);
 void teach(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);
 /// The rows of n x d unlabelled raw samples that a person should label, at most `count`, the most useful first: their
 /// examples are what teach() then takes. A copy of the model adapts to the samples; those that look like one unseen
-/// class (any class where none is unseen) are its cluster. The next sample is of the cluster that lies farthest from
-/// the prototype of its class, as it will be taught: the one that brings the mean of the examples nearest to that of
-/// the cluster. Samples that are examples already should be left out of x. Fewer where fewer look like unseen
-/// classes. The result does not depend on the number of threads. Throws as adapt().
+/// class (any class where none is unseen) are its cluster. The next sample is of a class with the fewest examples, of
+/// these the one whose prototype lies farthest from its cluster: the sample that brings the mean of the examples
+/// nearest to that of the cluster. Samples that are examples already should be left out of x. Fewer where fewer look
+/// like unseen classes. The result does not depend on the number of threads. Throws as adapt().
 std::vector<std::size_t> suggest(const Model& model, MatrixView<const float> x, std::size_t count, ThreadPool& pool);
 /// Adds a class that is known by its examples alone. Throws bad_input for a name that is there already or no examples.
 void add_class_by_examples(Model& model, const std::string& name, MatrixView<const float> examples, ThreadPool& pool);

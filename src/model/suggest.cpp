@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/linalg.hpp"
 #include "model/field_em.hpp"
@@ -24,8 +25,9 @@ struct Cluster {
   std::vector<double> prior;         ///< o: κ·p⁰; zero where it has no description
   double share = 0, examples = 0;    ///< Σ r; how many samples are in `sum`
 
-  /// Between its prototype as taught and its samples.
-  double cosine() const {
+  double cosine = 0;  ///< between its mean and its prototype as it is taught now
+
+  void compare() {
     double product = 0, square = 0, length = 0;
     for (std::size_t j = 0; j < mean.size(); ++j) {
       const double prototype = prior[j] + sum[j];
@@ -33,7 +35,7 @@ struct Cluster {
       square += prototype * prototype;
       length += mean[j] * mean[j];
     }
-    return product / std::sqrt(std::max(square * length, 1e-300));
+    cosine = product / std::sqrt(std::max(square * length, 1e-300));
   }
 };
 
@@ -128,20 +130,16 @@ std::vector<std::size_t> suggest(const Model& model, MatrixView<const float> x, 
     }
   });
   std::erase_if(clusters, [](const Cluster& cluster) { return cluster.members.empty(); });
-  for (Cluster& cluster : clusters)
+  for (Cluster& cluster : clusters) {
     for (double& v : cluster.mean) v /= cluster.share;
-  std::vector<double> cosines;
-  for (const Cluster& cluster : clusters) cosines.push_back(cluster.cosine());
+    cluster.compare();
+  }
   std::vector<std::size_t> found;
   while (found.size() < count && !clusters.empty()) {
-    const auto farthest = std::ranges::min_element(cosines);
-    const auto at = farthest - cosines.begin();
-    Cluster& cluster = clusters[static_cast<std::size_t>(at)];
-    found.push_back(take_nearest(cluster, samples, scale));
-    *farthest = cluster.cosine();
-    if (!cluster.members.empty()) continue;
-    clusters.erase(clusters.begin() + at);
-    cosines.erase(farthest);
+    const auto next = std::ranges::min_element(
+        clusters, {}, [](const Cluster& cluster) { return std::pair(cluster.examples, cluster.cosine); });
+    found.push_back(take_nearest(*next, samples, scale));
+    if (next->members.empty()) clusters.erase(next);
   }
   return found;
 }
