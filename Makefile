@@ -1,7 +1,7 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel wasm npm microcontroller bench results pages sanitize budgets faults fuzz soak stress stress-chroot coverage \
-        cross lint lint-tidy runtime-size docs release reproducible install-test install clean help
+        wheel wasm npm npm-bench microcontroller targets bench results pages sanitize budgets faults fuzz soak stress \
+        stress-chroot coverage cross lint lint-tidy runtime-size docs release reproducible install-test install clean help
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -206,10 +206,24 @@ npm: wasm
 	@cd tests/web && node --test npm.test.js
 	@npm/check.sh build/npm
 
+# Size and speed of the package beside onnxruntime-web, which npm fetches for this alone; MODEL=FILE.safetensors.
+MODEL ?= out/npm-bench/demo.safetensors
+npm-bench: build
+	@scripts/setup.sh npm
+	@mkdir -p out/npm-bench && cp npm/bench/package.json out/npm-bench && npm --prefix out/npm-bench install --no-audit --no-fund --loglevel=error
+	@[ -f $(MODEL) ] || $(CLI) train data/demo -o $(MODEL) --quiet > /dev/null
+	@for precision in float32 int8; do $(CLI) export $(MODEL) --precision $$precision -o out/npm-bench/$$precision.pnrt --quiet > /dev/null; done
+	@node npm/bench/bench.js out/npm-bench out/npm-bench/float32.pnrt out/npm-bench/int8.pnrt
+
 # The runtime on Cortex-M0, M4, M33 and M55, emulated by QEMU: equal bits, code size, stack, instructions.
 microcontroller:
 	@scripts/setup.sh microcontroller
 	@scripts/microcontroller.sh
+
+# The same beside x86-64, ARM with Linux and WebAssembly, for a model of 16 KB and for CUB's default model in 600 kB.
+targets: build
+	@scripts/setup.sh targets
+	@scripts/targets.sh
 
 # The size of the device runtime for every compiler that is here (`make cross` installs those for ARM).
 runtime-size:

@@ -165,7 +165,7 @@ def device(results):
     rows = [["none: the model file, float32", f"{results.figure('cub-att.bytes') / 1e6:.2f} MB",
              *results.row("cub-att", "zsl", "h"), "", ""]]
     for size in ("2MB", "1MB", "600kB"):
-        key = f"cub-att.device-{size}"
+        key = f"device.{size}"
         precision, rank = results.output(f"{key}.precision", None)[0], results.figure(f"{key}.rank")
         networks = f"rank {rank:.0f}" if rank else "all networks"
         kept = [f"{results.figure(f'{key}.{one}'):.4g} % of {name}"
@@ -235,15 +235,20 @@ def resamplings(results):
     return table(["data", "seen / unseen", "H, mean of the folds", "H, scaled", "change", "H, best gamma"], rows)
 
 
-def microcontroller(results):
+def targets(results):
     rows = []
-    for line in results.output("microcontroller.printed", None):
-        name, switches, text, work, instructions, stack, equal = re.match(
-            r"([^,]+), (\w+), \S+: \.text (\d+), crc \w+ work (\d+) instructions (\d+) stack (\d+), CRC equal: (\w+)",
-            line).groups()
-        rows.append([name, {"all": "none", "minimal": "all"}[switches],
-                     *(f"{int(value):,}" for value in (text, work, stack, instructions)), equal])
-    return table(["processor", "switches", "code", "working memory", "stack", "instructions", "same CRC"], rows)
+    for line in results.output("targets.printed", None):
+        if ": not here: " in line:
+            continue
+        name, switches, model, rest = re.match(r"(.+), (all|minimal), (\S+): (.*)", line).groups()
+        told = {"stack": "", "work": "", "nanoseconds": "", "instructions": "", "CRC equal": ""}
+        told.update(re.findall(r"(\.text|work|stack|nanoseconds|instructions|CRC equal):? (\w+)", rest))
+        took = f"{int(told['instructions']):,} instructions" if told["instructions"] else \
+            f"{int(told['nanoseconds']) / 1e3:.1f} us" if told["nanoseconds"] else ""
+        size = [f"{int(told[key]):,}" if told[key] else "" for key in (".text", "work", "stack")]
+        rows.append([name, {"firmware.pnrt": "16 KB", "cub.pnrt": "CUB, 593 KB"}[model],
+                     {"all": "none", "minimal": "all"}[switches], *size, took, told["CRC equal"] or "does not fit"])
+    return table(["target", "model", "switches", "code", "working memory", "stack", "a prediction", "same CRC"], rows)
 
 
 def unlabelled(results):
@@ -286,10 +291,10 @@ MAKERS = {
     "defaults": (defaults, "cub-att"), "searched": (searched, "auto"),
     "baselines": (compared("baselines", "cub-att"), "baselines"),
     "baselines-awa1": (compared("baselines", "awa1"), "baselines"),
-    "ablation": (ablation, "ablation"), "device": (device, "cub-att"), "adapted": (adapted, "cub-sent"),
+    "ablation": (ablation, "ablation"), "device": (device, "device"), "adapted": (adapted, "cub-sent"),
     "taught": (taught, "cub-sent"), "sources": (sources, "demo"), "bench": (bench, "bench"),
     "photos": (photo_set, "photos"), "extraction": (extraction, "choices"), "attributes": (attributes, "choices"),
-    "resamplings": (resamplings, "choices"), "microcontroller": (microcontroller, "microcontroller"),
+    "resamplings": (resamplings, "choices"), "targets": (targets, "targets"),
     "unlabelled": (unlabelled, "field"), "suggestions": (printed("suggestions", "table"), "suggestions"),
     "auto-default": (printed("auto-default", "table"), "auto-default"),
     "gated": (printed("gated", "table"), "gated"),

@@ -26,6 +26,7 @@ playground="$photos python3-numpy python3-pil"
 page="$playground chromium python3-onnx"
 # The runtime for browsers, and for microcontrollers under an emulator.
 wasm="clang-14 lld-14"
+cross_c="gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user"
 microcontroller="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
 # For ARM: compilers, an emulator and what the tests ask of the host. scripts/cross.sh fetches the ARM libraries itself.
 cross="cmake ninja-build pkg-config g++-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf
@@ -45,14 +46,16 @@ case "${1:-}" in
   page) wanted=$page; needs_npm=1 ;;
   cross) wanted=$cross ;;
   wasm) wanted=$wasm ;;
+  npm) wanted=""; needs_npm=1 ;;
   microcontroller) wanted=$microcontroller ;;
+  targets) wanted="$microcontroller $cross_c"; needs_npm=1 ;;
   docs) wanted=$docs ;;
   release) wanted=$release; needs_npm=1 ;;
   lint) wanted=$lint ;;
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|microcontroller|cross|docs|release|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|npm|microcontroller|targets|cross|docs|release|lint|tidy|clang|chroot" >&2; exit 2 ;;
 esac
 [ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 

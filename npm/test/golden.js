@@ -9,7 +9,7 @@ const TABLE = new Uint32Array(256).map((_, i) => {
   return crc;
 });
 
-class Crc {
+export class Crc {
   #crc = 0xffffffff;
   bytes(data) {
     let crc = this.#crc;
@@ -22,7 +22,7 @@ class Crc {
   get hex() { return (~this.#crc >>> 0).toString(16).padStart(8, "0"); }
 }
 
-function random(seed) {
+export function random(seed) {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

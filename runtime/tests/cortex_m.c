@@ -1,6 +1,7 @@
 /* A model on a bare Cortex-M: adds a class, classifies and adapts to the stream of stream.h, and tells the CRC-32 of
- * what came out, instructions per prediction and stack, over semihosting. Compiled for the host it tells the CRC-32
- * alone, from the file that is named. MODEL: name of the file to include. scripts/microcontroller.sh runs both. */
+ * what came out, instructions per prediction and stack, over semihosting. Compiled for a system it takes the name of
+ * the file, and tells the CRC-32, working memory and, with a second argument, nanoseconds per prediction. MODEL: name of
+ * the file to include. scripts/microcontroller.sh and scripts/targets.sh run it. */
 #include <stdint.h>
 
 #include "parsnets_rt.h"
@@ -8,7 +9,8 @@
 
 enum { kPredictions = 20 };
 
-#ifdef __thumb__
+#if defined(__thumb__) && !defined(__linux__)
+#define BARE
 __asm__(".section .rodata\n.balign 16\n.global model_file, model_end\nmodel_file: .incbin \"" MODEL
         "\"\n"
         "model_end: .balign 16\n.text\n");
@@ -48,6 +50,9 @@ __attribute__((section(".vectors"), used)) static const void* const vectors[16] 
 #else
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+enum { kTimed = 2000 };
+static int timed; /* whether predictions are */
 static uint32_t memory[64 << 20 >> 2];
 static unsigned char model_file[16 << 20] __attribute__((aligned(16)));
 static void tell(const char* text) { fputs(text, stdout); }
@@ -106,6 +111,14 @@ __attribute__((noinline)) static void run(size_t size) {
     spent += since(start);
     stream_feed(&crc, top, verdict.count * sizeof top[0]);
   }
+#ifndef BARE
+  {
+    const clock_t begin = clock();
+    for (i = 0; timed && i < kTimed; ++i)
+      require(pnrt_classify(&model, &bank, x, 0, top, 3, &verdict, work, work_bytes), "classify");
+    spent = (uint32_t)((double)(clock() - begin) / CLOCKS_PER_SEC / kTimed * 1e9);
+  }
+#endif
 #ifndef PNRT_NO_LEARN
   if (pnrt_learning_bytes(&bank) > 0 && sizeof memory >= LEARNING) {
     const size_t bytes = pnrt_learning_bytes(&bank);
@@ -128,18 +141,18 @@ __attribute__((noinline)) static void run(size_t size) {
 #endif
   tell_number("crc ", ~crc, 16);
   tell_number(" work ", (uint32_t)work_bytes, 10);
-#ifdef __thumb__
+#ifdef BARE
   tell_number(" instructions ", (uint32_t)((uint64_t)spent * 300000u / calibrate() / kPredictions), 10);
   for (i = 0; stack_bottom + i < stack_top && stack_bottom[i] == 0x5a5a5a5au; ++i) {
   }
   tell_number(" stack ", (uint32_t)(4 * (stack_top - (stack_bottom + i))), 10);
 #else
-  (void)spent;
+  if (timed) tell_number(" nanoseconds ", spent, 10);
 #endif
   tell("\n");
 }
 
-#ifdef __thumb__
+#ifdef BARE
 void reset(void) {
   uint32_t *p, *q = data_load, *sp;
   for (p = data_start; p < data_end;) *p++ = *q++;
@@ -160,6 +173,7 @@ int main(int argc, char** argv) {
   FILE* file = argc > 1 ? fopen(argv[1], "rb") : 0;
   size_t size;
   if (!file) return 2;
+  timed = argc > 2;
   size = fread(model_file, 1, sizeof model_file, file);
   fclose(file);
   run(size);

@@ -115,12 +115,12 @@ class TheProject(FolderCase):
             outputs[key][-1] = outputs[key][-1].replace(".", ".9")
         parts["field"]["outputs"]["sets"] = [line.replace("+12.67", "+12.68")
                                              for line in parts["field"]["outputs"]["sets"]]
-        parts["microcontroller"]["outputs"]["printed"][0] = parts["microcontroller"]["outputs"]["printed"][2]
+        parts["targets"]["outputs"]["printed"][0] = parts["targets"]["outputs"]["printed"][2]
         self.put("docs/results.json", json.dumps(results))
         found = run(SCRIPTS / "pages.py", "--check", "--root", self.root).stderr
         for finding in ("photos.md: table photos", "experiments.md: table extraction",
                         "descriptions.md: table attributes", "experiments.md: table resamplings",
-                        "everywhere.md: table microcontroller", "field.md: table unlabelled"):
+                        "everywhere.md: table targets", "field.md: table unlabelled"):
             self.assertIn(finding, found)
 
 
