@@ -57,9 +57,9 @@ grep -q "^version: \"$version\"$" "$root/runtime/idf_component.yml" || fail "idf
 build() {  # name, program of CMake
   mkdir "$work/$1"
   printf 'cmake_minimum_required(VERSION 3.16)\nproject(%s C)\n%s\n' "$1" "$2" > "$work/$1/CMakeLists.txt"
-  cmake -S "$work/$1" -B "$work/$1/build" -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER="${prefix}gcc" \
-    -DCMAKE_C_FLAGS="$flags -Os -Werror" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY > "$work/said" 2>&1 &&
-    cmake --build "$work/$1/build" >> "$work/said" 2>&1 || { cat "$work/said"; exit 1; }
+  { cmake -S "$work/$1" -B "$work/$1/build" -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER="${prefix}gcc" \
+      -DCMAKE_C_FLAGS="$flags -Os -Werror" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY &&
+    cmake --build "$work/$1/build"; } > "$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
   find "$work/$1/build" -name '*.a' -exec "${prefix}size" -t {} + | awk '/TOTALS/ { print $1 }'
 }
 zephyr="function(zephyr_include_directories)\n include_directories(\${ARGN})\nendfunction()

@@ -1,7 +1,7 @@
 /* A model on a bare Cortex-M: adds a class, classifies and adapts to the stream of stream.h, and tells the CRC-32 of
  * what came out, instructions per prediction and stack, over semihosting. Compiled for a system it takes the name of
- * the file, and tells the CRC-32, working memory and, with a second argument, nanoseconds per prediction. MODEL: name of
- * the file to include. scripts/microcontroller.sh and scripts/targets.sh run it. */
+ * the file, and tells the CRC-32, working memory and, with a second argument, nanoseconds per prediction. MODEL: name
+ * of the file to include. scripts/microcontroller.sh and scripts/targets.sh run it. */
 #include <stdint.h>
 
 #include "parsnets_rt.h"
