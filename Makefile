@@ -194,7 +194,7 @@ cross:
 wasm:
 	@scripts/setup.sh wasm
 	@mkdir -p build/wasm && npm/build.sh $(CURDIR)/build/wasm
-	@for file in parsnets.wasm parsnets-simd.wasm; do cmp npm/$$file build/wasm/$$file && \
+	@for file in sources.sha256 parsnets.wasm parsnets-simd.wasm; do cmp npm/$$file build/wasm/$$file && \
 	  echo "npm/$$file: $$(wc -c < npm/$$file) bytes, $$(gzip -9c npm/$$file | wc -c) compressed, rebuilt to the byte" || \
 	  { echo "npm/$$file is not what npm/build.sh makes: run it, then the tests, and commit the file" >&2; exit 1; }; done
 

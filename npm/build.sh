@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds parsnets.wasm and parsnets-simd.wasm from the runtime with clang and lld, which Debian packages.
-# Usage: build.sh [FOLDER]     (this folder by default)
+# sources.sha256 says what of. Usage: build.sh [FOLDER]     (this folder by default)
 set -eu
 cd "$(dirname "$0")"
 out=${1:-.}
@@ -17,3 +17,4 @@ build() {  # file, flags
 }
 build parsnets.wasm
 build parsnets-simd.wasm -msimd128
+sha256sum wasm.c include/math.h ../runtime/parsnets_rt.c ../runtime/parsnets_rt.h > "$out/sources.sha256"

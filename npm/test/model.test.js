@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -17,6 +18,12 @@ async function compare(name, wasm, options) {
   delete expected.learned;  // of what C saves and loads; SaveAndRestore below
   assert.deepEqual(found, expected);
 }
+
+test("the modules were built of the runtime as it is: otherwise run npm/build.sh", async () => {
+  const lines = (await readFile(new URL("sources.sha256", here), "utf8")).trim().split("\n").map((line) => line.split("  "));
+  for (const [sum, file] of lines) assert.equal(createHash("sha256").update(await readFile(new URL(file, here))).digest("hex"), sum, file);
+  assert.equal(lines.length, 4);
+});
 
 for (const wasm of ["parsnets.wasm", "parsnets-simd.wasm"]) {
   test(`outputs of int8 models are the golden ones with ${wasm}`, async () => {
