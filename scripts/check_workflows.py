@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks .github/: check_workflows.py [FOLDER]. Exit 1 with a line for each mistake; 77 without PyYAML.
 
-Workflows: keys that GitHub knows, jobs that exist where one needs another, steps that are an action of a fixed version or
-a command, rights that are read-only unless a job asks for one, no secrets, and commands whose make targets and scripts
-are here. Issue templates: fields that GitHub knows, with ids that differ.
+Workflows: keys that GitHub knows, jobs that exist where one needs another, steps that are an action of a fixed version
+or a command, rights that are read-only unless a job asks for one, no secrets, and commands whose make targets and
+scripts are here. Issue templates: fields that GitHub knows, with ids that differ.
 """
 
 import re
@@ -17,7 +17,8 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = {"name", "on", "permissions", "concurrency", "env", "defaults", "jobs"}
-JOB = {"runs-on", "container", "timeout-minutes", "steps", "needs", "if", "permissions", "env", "environment", "strategy"}
+JOB = {"runs-on", "container", "timeout-minutes", "steps", "needs", "if", "permissions", "env", "environment",
+       "strategy"}
 STEP = {"name", "id", "if", "run", "uses", "with", "env", "shell", "working-directory", "timeout-minutes"}
 EVENTS = {"push", "pull_request", "workflow_dispatch", "schedule"}
 FIELDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}

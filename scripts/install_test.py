@@ -4,7 +4,7 @@
   install_test.py [OUT] [--suites bookworm,trixie] [--only deb,wheel,archive] [--write FILE.json]
 
 OUT is out/release. Each system is a minimal one by debootstrap in build-chroot/SUITE, and a copy of it is used for each
-artifact. Needs root. Packages that artifacts depend on come from the suite's archive; the time that this takes is apart.
+artifact. Needs root. Packages that artifacts depend on come from the suite's archive; that time is apart.
 Prints a table: artifact, system, bytes, seconds to install, seconds from there to a prediction, what was left.
 """
 

@@ -4,12 +4,12 @@
   PYTHONPATH=python scripts/suggest_against_random.py DATA[,SEMANTICS] ... [--draws 4] [--first 11] [--repeats 10]
 
 DATA is a data set folder. In each draw a quarter of its seen classes plays the unseen ones. Half of the samples of
-these, and a tenth of those of the others, are unlabelled; labels are given to those of them that are chosen, and a copy of the
-model is taught them. ZSL accuracy is that on the other half. Test classes and test samples of DATA are not read. Prints
-a Markdown table of means over the draws: accuracy after so many labels per unseen class, suggested and drawn; how many
-drawn labels per class reach the accuracy of the suggested ones, and the share of these that suggestions take. With
-"mixed", samples of seen classes are among the unlabelled ones. `PYTHONPATH=python` is not needed where the package is
-installed.
+these, and a tenth of those of the others, are unlabelled; labels are given to those of them that are chosen, and a
+copy of the model is taught them. ZSL accuracy is that on the other half. Test classes and test samples of DATA are not
+read. Prints a Markdown table of means over the draws: accuracy after so many labels per unseen class, suggested and
+drawn; how many drawn labels per class reach the accuracy of the suggested ones, and the share of these that
+suggestions take. With "mixed", samples of seen classes are among the unlabelled ones. `PYTHONPATH=python` is not
+needed where the package is installed.
 """
 
 import argparse

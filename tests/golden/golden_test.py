@@ -1,7 +1,7 @@
 """Files that releases wrote give the answers that they gave then: golden_test.py PARSNETS [--write VERSION].
 
-A folder of tests/golden for each version: model.safetensors, model.pnrt, and answers.json with the accuracies of both on
-the demo set and the classes of its first samples. Folders are added (--write), never changed.
+A folder of tests/golden for each version: model.safetensors, model.pnrt, and answers.json with the accuracies of both
+on the demo set and the classes of its first samples. Folders are added (--write), never changed.
 """
 
 import csv
