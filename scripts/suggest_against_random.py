@@ -5,9 +5,9 @@
 
 DATA is a data set folder. In each draw a quarter of its seen classes plays the unseen ones. Half of the samples of
 these, and a tenth of those of the others, are unlabelled; labels are given to those of them that are chosen, and a
-copy of the model is taught them. ZSL accuracy is that on the other half. Test classes and test samples of DATA are not
-read. Prints a Markdown table of means over the draws: accuracy after so many labels per unseen class, suggested and
-drawn; how many drawn labels per class reach the accuracy of the suggested ones, and the share of these that
+copy of the model is taught them. ZSL accuracy is that on the other half. Test classes and test samples of DATA are
+not read. Prints a Markdown table of means over the draws: accuracy after so many labels per unseen class, suggested
+and drawn; how many drawn labels per class reach the accuracy of the suggested ones, and the share of these that
 suggestions take. With "mixed", samples of seen classes are among the unlabelled ones. `PYTHONPATH=python` is not
 needed where the package is installed.
 """
@@ -85,9 +85,11 @@ def main():
             drawn = np.mean([p.drawn(pool, options.repeats) for p, pool in zip(problems, pools)], axis=0)
             rising = np.maximum.accumulate(drawn)
             for count, accuracy in zip(COUNTS, suggested):
-                same = np.interp(accuracy, rising, DRAWN) if accuracy < rising[-1] else None
-                needed, share = (f"{same:.1f}", f"{100 * count / same:.0f} %") if same else (
-                    f"more than {DRAWN[-1]}", f"below {100 * count / DRAWN[-1]:.0f} %")
+                same = np.interp(accuracy, rising, DRAWN)
+                if accuracy >= rising[-1]:
+                    needed, share = f"more than {DRAWN[-1]}", f"below {100 * count / DRAWN[-1]:.0f} %"
+                else:  # none: it is not above the accuracy without labels
+                    needed, share = f"{same:.1f}", f"{100 * count / same:.0f} %" if same > 0 else "–"
                 at = drawn[DRAWN.index(count)]
                 print(f"| {given} | {name} | {count:g} | {accuracy:.1f} | {at:.1f} | {needed} | {share} |", flush=True)
 
