@@ -182,26 +182,34 @@ void Connection::answer() {
   if (const std::string* type = now_.head.find("content-type")) request.type = media_type(*type);
   request.captured = now_.found.captured;
   request.deadline = now_.begin + loop_.options.request;
+  if (now_.found.route->open) {  // ready texts: a health check waits for no thread
+    work();
+    return finish();
+  }
   asio::post(loop_.workers, [self = shared_from_this(), busy = asio::make_work_guard(loop_.io)] {
-    Exchange& now = self->now_;
-    self->loop_.metrics.add_in_flight(1);
-    now.response = response_of([&] {
-      now.request.query = checked_query(now.head.target, *now.found.route);
-      return now.found.route->handle(now.request);
-    });
-    self->loop_.metrics.add_in_flight(-1);
+    self->work();
     for (;;) {
       try {
-        const auto respond = [self] {
-          const bool last = self->loop_.stopping || self->now_.head.closes();
-          self->respond(last, last ? &Connection::close : &Connection::next_request);
-        };
-        return asio::post(self->loop_.io, [self, respond] { self->safely(respond); });
+        return asio::post(self->loop_.io, [self] { self->safely([&] { self->finish(); }); });
       } catch (const std::exception&) {  // no memory is left; the loop will free some
         std::this_thread::yield();
       }
     }
   });
+}
+
+void Connection::work() {
+  loop_.metrics.add_in_flight(1);
+  now_.response = response_of([&] {
+    now_.request.query = checked_query(now_.head.target, *now_.found.route);
+    return now_.found.route->handle(now_.request);
+  });
+  loop_.metrics.add_in_flight(-1);
+}
+
+void Connection::finish() {
+  const bool last = loop_.stopping || now_.head.closes();
+  respond(last, last ? &Connection::close : &Connection::next_request);
 }
 
 void Connection::respond(bool last, void (Connection::*then)()) {

@@ -70,6 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take_head();
   void take_body();
   void answer();
+  void work();
+  void finish();
   void respond(bool last, void (Connection::*then)());
   void send(std::string head, std::string body, void (Connection::*then)());
   /// Tells an error and ends the connection once the client has hung up: ended earlier, it might not read why.

@@ -64,7 +64,7 @@ HttpResponse response_of(const std::function<HttpResponse()>& work);
 struct Route {
   std::string method, path;
   std::function<HttpResponse(const HttpRequest&)> handle;
-  bool open = false;                         ///< needs no token
+  bool open = false;                         ///< needs no token; a ready text, so that it may be answered by the loop
   bool page = false;                         ///< part of the page: may be cached, and gets its content security policy
   std::vector<std::string> parameters = {};  ///< that a query may have, each once; any other gets 400
 };
