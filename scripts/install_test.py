@@ -182,7 +182,7 @@ def main():
             if base is None:
                 row["failure"] = "the system cannot be bootstrapped here"
             else:
-                system = System(base, WORK / "try")
+                system = System(base, WORK / f"try-{os.getpid()}")
                 with contextlib.closing(system):
                     try:
                         row.update(TRIES[name](system, options.out))

