@@ -17,8 +17,12 @@ constexpr std::size_t kLeastOfAddress = 16;      // connections of an address th
 constexpr std::size_t kMostRefused = 64;         // connections that are told so and have not hung up yet
 constexpr std::size_t kMostReserved = 1u << 20;  // bytes for a body before any of it has come
 
-/// Those of equal rank make room in the order in which they began to wait.
-int rank_of(Phase phase) { return std::min(static_cast<int>(phase), static_cast<int>(Phase::head)); }
+/// The refused make room first, then the idle; all others in the order in which they began to wait, so that nobody who
+/// has just come goes before those who have let the server wait.
+int rank_of(Phase phase) { return std::min(static_cast<int>(phase), static_cast<int>(Phase::fresh)); }
+
+/// Whether nothing of a request has been read.
+bool is_between(Phase phase) { return phase == Phase::idle || phase == Phase::fresh; }
 
 }  // namespace
 
@@ -54,7 +58,7 @@ bool ServerLoop::make_room(const std::string* address) {
 void ServerLoop::stop() {
   stopping = true;
   for (const auto& one : std::vector(open.begin(), open.end()))
-    if (one->phase() == Phase::idle || one->phase() == Phase::head) one->close();
+    if (is_between(one->phase()) || one->phase() == Phase::head) one->close();
 }
 
 Connection::Connection(ServerLoop& loop, tcp::socket socket, std::string address, bool served)
@@ -71,7 +75,7 @@ void Connection::begin() {
 
 bool Connection::can_make_room() {
   std::error_code failed;
-  return phase_ != Phase::answering && (phase_ != Phase::idle || socket_.available(failed) == 0);
+  return phase_ != Phase::answering && (!is_between(phase_) || socket_.available(failed) == 0);
 }
 
 /// Errors of the work become responses. What was due when the connection ended is not done.
@@ -142,7 +146,7 @@ void Connection::receive() {
     return take_body();
   }
   if (got == 0) return close();
-  if (phase_ == Phase::idle) now_.begin = Clock::now();
+  if (is_between(phase_)) now_.begin = Clock::now();
   received_ += bytes;
   take_head();
 }
@@ -150,14 +154,14 @@ void Connection::receive() {
 void Connection::next_request() {
   now_ = {};
   if (loop_.stopping) return close();
-  enter(Phase::idle, loop_.options.idle);
+  enter(phase_ == Phase::fresh ? Phase::fresh : Phase::idle, loop_.options.idle);
   received_.empty() ? read() : take_head();
 }
 
 void Connection::take_head() {
   const std::size_t end = end_of_head(received_, now_.checked);
   if (end == 0) {
-    if (phase_ == Phase::idle) enter(Phase::head, std::min(loop_.options.head, loop_.options.request), now_.begin);
+    if (is_between(phase_)) enter(Phase::head, std::min(loop_.options.head, loop_.options.request), now_.begin);
     return read();
   }
   now_.head = parse_request_head(std::string_view(received_).substr(0, end));

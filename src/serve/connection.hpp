@@ -44,8 +44,8 @@ struct ServerLoop {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// What it does. All but the last wait for the client, and the earlier make room for others first.
-  enum class Phase { refused, idle, head, body, response, answering };
+  /// What it does. All but the last wait for the client. `fresh`: for the first request, `idle`: for another one.
+  enum class Phase { refused, idle, fresh, head, body, response, answering };
 
   /// `address`: the bytes of the client's address, of IPv6 those of the network. `served`: it takes one of the places.
   Connection(ServerLoop& loop, asio::ip::tcp::socket socket, std::string address, bool served);
@@ -84,7 +84,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string address_;
   const bool served_;
   std::list<std::shared_ptr<Connection>>::iterator place_{};
-  Phase phase_ = Phase::idle;
+  Phase phase_ = Phase::fresh;
   bool reading_ = false;  ///< it will be called when there is something to read
   std::string received_;
   std::pair<std::string, std::string> sent_;  ///< head and body, while they are

@@ -206,6 +206,18 @@ TEST(HttpServer, UnfinishedHeadsShutNobodyOut) {
   }
 }
 
+TEST(HttpServer, WhoHasJustComeIsNotReplacedByTheNext) {
+  TestServer server({.connections = 3, .head = 1h, .request = 1h, .idle = 1h});
+  RawClient slow(server.port()), slower(server.port());
+  for (RawClient* client : {&slow, &slower}) client->send("GET / HT");
+  EXPECT_EQ(server.ask(server.get("/")).status, 200);  // the loop has read the pieces before
+  RawClient fresh(server.port());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ask(server.port(), server.get("/"), "127.0.0.9").status, 200);
+  fresh.send(server.get("/"));
+  EXPECT_EQ(fresh.receive().status, 200);
+  EXPECT_TRUE(slow.closed());
+}
+
 /// The status of a request once there is room for it.
 int status_in_time(TestServer& server) {
   int status = 503;
