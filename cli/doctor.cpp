@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "backbone_module.hpp"
+#include "base/decoder.hpp"
 #include "base/machine.hpp"
 #include "base/matrix_product.hpp"
 #include "command.hpp"
+#include "parsnets/error.hpp"
 #include "parsnets/version.hpp"
 #include "process_group.hpp"
 
@@ -54,6 +56,14 @@ Command doctor_command() {
     const auto engines = backbone_engines(not_loaded);
     json["photos"] = engines;
     line("photos", text_of(engines));
+    std::string sandbox;
+    try {
+      sandbox = Decoder("MAT files", "mat", -1, {64u << 20, 1}).sandbox();
+    } catch (const Error& error) {
+      sandbox = error.what();
+    }
+    json["sandbox"] = sandbox;
+    line("sandbox", sandbox);
     json["problems"] = nlohmann::ordered_json::array();
     const auto problem = [&](const std::string& what) {
       json["problems"].push_back(what);

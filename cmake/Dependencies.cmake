@@ -6,6 +6,11 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
+if(PARSNETS_SECCOMP STREQUAL "AUTO")
+  pkg_check_modules(seccomp IMPORTED_TARGET libseccomp)
+elseif(PARSNETS_SECCOMP)
+  pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
+endif()
 
 # Libraries outside the system's folders are found where they were linked; no element of a run path is empty, which would
 # be the current folder: the run path for the build tree, which CMake pads with colons, is not used.

@@ -1,4 +1,4 @@
-"""Puts the engine (libparsnets.so, the command line tool) and the demo data set into the package.
+"""Puts the engine (libparsnets.so, the command line tool, parsnets-decode) and the demo data set into the package.
 
 The engine is in the build folder $PARSNETS_BUILD (an absolute path), else in ../build, where it is built with CMake if
 it is not there yet; the source distribution has its sources in engine/. What else is made on the way goes to a
@@ -23,7 +23,7 @@ except ImportError:
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE / "engine" if (HERE / "engine").is_dir() else HERE.parent  # in the source distribution, or the source tree
-ENGINE = ("src/libparsnets.so", "parsnets")  # in a build folder
+ENGINE = ("src/libparsnets.so", "parsnets", "parsnets-decode")  # in a build folder
 
 
 def version() -> str:
@@ -49,7 +49,8 @@ def build_engine(folder: Path) -> None:
                  "-DPARSNETS_BUILD_TESTS=OFF", "-DPARSNETS_BUILD_BENCH=OFF"]
     if subprocess.run(configure).returncode:
         sys.exit(f"parsnets: CMake cannot configure the engine (its messages are above); {advice}")
-    if subprocess.run(["cmake", "--build", folder, "--target", "parsnets_shared", "parsnets_cli"]).returncode:
+    if subprocess.run(["cmake", "--build", folder, "--target", "parsnets_shared", "parsnets_cli",
+                       "parsnets_decode"]).returncode:
         sys.exit("parsnets: the engine does not build (the compiler's messages are above)")
 
 
@@ -60,7 +61,7 @@ def find_engine() -> Path:
     if all((folder / file).is_file() for file in ENGINE):
         return folder
     if given:
-        sys.exit(f"parsnets: PARSNETS_BUILD: expected a folder with {' and '.join(ENGINE)}, found {given}; "
+        sys.exit(f"parsnets: PARSNETS_BUILD: expected a folder with {', '.join(ENGINE)}, found {given}; "
                  "build the targets parsnets_shared and parsnets_cli there")
     build_engine(folder)
     return folder

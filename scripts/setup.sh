@@ -2,7 +2,7 @@
 # Installs the Debian packages a target needs, if any are missing: says how, and asks on a terminal. Usage: setup.sh build|test|peers|...
 set -eu
 
-build="g++ cmake ninja-build pkg-config libhdf5-dev zlib1g-dev libzip-dev
+build="g++ cmake ninja-build pkg-config libhdf5-dev zlib1g-dev libzip-dev libseccomp-dev
        libcli11-dev nlohmann-json3-dev libfmt-dev libasio-dev node-d3"
 # What reads photographs; without it everything else works.
 photos="$build libopencv-dnn-dev libopencv-imgcodecs-dev"

@@ -73,7 +73,7 @@ def check_libraries(self_contained):
     if not self_contained:
         return
     others = mapped_libraries() - before - ours
-    for program in (package / "libparsnets.so", package / "parsnets"):
+    for program in (package / "libparsnets.so", package / "parsnets", package / "parsnets-decode"):
         others |= {place for place in places(program).values() if package.parent not in place.parents}
     others = {file for file in others if not ON_EVERY_SYSTEM.fullmatch(file.name)}
     assert not others, f"expected all libraries from the package, found {others}"

@@ -148,7 +148,7 @@ def unpacked(wheel: Path, out: Path) -> None:
         run(sys.executable, "-m", "wheel", "unpack", "--dest", scratch, wheel)
         (tree,) = Path(scratch).iterdir()
         (info,) = tree.glob("*.dist-info/WHEEL")
-        programs = [tree / "parsnets" / "libparsnets.so", tree / "parsnets" / "parsnets"]
+        programs = [tree / "parsnets" / name for name in ("libparsnets.so", "parsnets", "parsnets-decode")]
         finish(programs, tree / FOLDER, info.parent / "licenses")
         tag = platform_tag([*programs, *(tree / FOLDER).iterdir()])
         info.write_text(re.sub(r"^Tag: .*$", f"Tag: py3-none-{tag}", info.read_text(), flags=re.M))

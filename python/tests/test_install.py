@@ -107,7 +107,7 @@ def test_the_package_s_own_script_is_no_tool(installed):
 def test_a_given_build_without_an_engine_is_refused(python, tmp_path):
     result = pip_install(python, ROOT / "python", PARSNETS_BUILD=str(tmp_path))
     assert result.returncode != 0
-    assert f"expected a folder with src/libparsnets.so and parsnets, found {tmp_path}" in result.stdout
+    assert f"expected a folder with src/libparsnets.so, parsnets, parsnets-decode, found {tmp_path}" in result.stdout
 
 
 def test_without_an_engine_and_without_tools_to_build_it_their_packages_are_named(python, tmp_path):
@@ -174,7 +174,7 @@ def test_without_needless_libraries_there_is_no_stub(vendoring, tmp_path):
 
 @makes_wheels
 def test_wheels_carry_the_licences_of_their_libraries_and_of_what_is_compiled_in(vendoring, tmp_path):
-    (library,) = [place for name, place in vendoring.places(BUILD / "src" / "libparsnets.so").items()
+    (library,) = [place for name, place in vendoring.places(BUILD / "parsnets-decode").items()
                   if name.startswith("libhdf5")]
     vendoring.copy_licences([library], tmp_path)
     written = {file.stem: file.read_text("utf-8") for file in tmp_path.iterdir()}

@@ -1,7 +1,6 @@
 #include "base/machine.hpp"
 
 #include <fmt/format.h>
-#include <hdf5.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -54,9 +53,7 @@ MachineInfo machine_info() {
     info.memory = std::min(info.memory, limit);
     info.free = std::min(info.free, limit);
   }
-  unsigned major = 0, minor = 0, release = 0;
-  H5get_libversion(&major, &minor, &release);
-  info.libraries = {{"HDF5", fmt::format("{}.{}.{}", major, minor, release)},
+  info.libraries = {{"HDF5", PARSNETS_HDF5_VERSION},
                     {"libzip", zip_libzip_version()},
                     {"zlib", zlibVersion()}};
   return info;

@@ -1,6 +1,7 @@
 #pragma once
-// MATLAB files: v5 (plain and compressed, `mat_v5*`) and v7.3 (HDF5, `mat_v73*`) are read.
-// A MATLAB matrix is column-major; it is returned transposed (columns become rows), which moves no value.
+// MATLAB files: v5 (plain and compressed) and v7.3 (HDF5) are read, by parsnets-decode (decode/): this side only takes
+// what that hands on. A MATLAB matrix is column-major; it is returned transposed (columns become rows), which moves no
+// value.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/decoder.hpp"
+#include "base/file.hpp"
 #include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
 #include "parsnets/matrix.hpp"
@@ -17,8 +20,12 @@
 namespace parsnets {
 
 namespace mat {
-class Array;
-}
+/// Deflate never expands by more than this, so a file that declares more is lying.
+inline constexpr std::uint64_t kMaxExpansion = 1032;
+inline constexpr std::uint64_t kExpansionSlack = 4096;  ///< bytes, for headers
+/// What can be asked about a file. All but the list are followed by the number of a variable in it.
+enum class Question : std::uint64_t { list = 1, floats, doubles, strings };
+}  // namespace mat
 
 struct MatVariable {
   std::string name;
@@ -26,14 +33,13 @@ struct MatVariable {
   std::uint64_t rows = 0, cols = 0;
 };
 
-/// A MAT file open for reading. Only the directory is read on opening. Not thread-safe. Every method throws bad_input
-/// with the file, the variable and what was expected; declared sizes are checked against the bytes that are there
-/// before memory is allocated.
+/// A MAT file open for reading, and the process that reads it. Only the directory is read on opening. Not thread-safe.
+/// Every method throws bad_input with the file, the variable and what was expected; sizes are checked against the bytes
+/// of the file before memory is allocated.
 class MatFile {
  public:
   /// Tells the version by content; throws bad_input for v4, other files and damaged headers.
   static std::unique_ptr<MatFile> open(const std::filesystem::path& path);
-  virtual ~MatFile() = default;
 
   const std::vector<MatVariable>& variables() const { return variables_; }
   /// Null when there is no such variable.
@@ -48,19 +54,19 @@ class MatFile {
   /// Cell array of char vectors (or char matrix, one row each) as UTF-8 strings, in column-major order.
   std::vector<std::string> read_strings(const std::string& name);
 
-  const std::string& name() const { return name_; }
-
- protected:
-  explicit MatFile(std::string name) : name_(std::move(name)) {}
-  std::string name_;
-  std::vector<MatVariable> variables_;
+  const std::string& name() const { return file_.name(); }
 
  private:
-  /// Opens variables_[index].
-  virtual std::unique_ptr<mat::Array> open_array(std::size_t index) = 0;
-  std::unique_ptr<mat::Array> open_array(const std::string& name);
+  explicit MatFile(const std::filesystem::path& path);
+  /// Puts the question about a variable, and has take(channel) take the answer.
+  void ask(mat::Question question, const std::string& name, const std::function<void(Channel&)>& take);
   template <class T>
   Matrix<T> read_numeric(const std::string& name, ProgressObserver* progress, const MatrixPlace& place);
+  [[noreturn]] void refuse(const std::string& variable, std::string expected, std::string found) const;
+
+  InputFile file_;
+  Decoder decoder_;
+  std::vector<MatVariable> variables_;
 };
 
 }  // namespace parsnets

@@ -247,4 +247,19 @@ TEST(CliModules, WithoutProcTheCurrentFolderIsNotSearched) {
   EXPECT_TRUE(has(said, "no /proc that says where the tool is"));
 }
 
+TEST(CliModules, WithoutProcNoProgramOfTheCurrentFolderReadsMatFiles) {
+  TempDir dir;
+  write_text_file(dir / "parsnets-decode", "#!/bin/sh\ntouch started\n");
+  fs::permissions(dir / "parsnets-decode", fs::perms::owner_all);
+  write_text_file(dir / "x.mat", "any");
+  const std::string line = "cd " + dir.file("") + " && unshare -rm sh -c 'mount -t tmpfs none /proc || exit 77; exec " +
+                           std::string(PARSNETS_BINARY) + " info x.mat' > " + dir.file("out") + " 2>&1";
+  const int code = exit_code_of(std::system(line.c_str()));
+  const std::string said = read_text_file(dir / "out");
+  if (code == 77 || has(said, "unshare:")) GTEST_SKIP() << "no name space of our own: " << said;
+  EXPECT_EQ(code, 1);
+  EXPECT_TRUE(has(said, "no /proc that says where this program is"));
+  EXPECT_FALSE(fs::exists(dir / "started"));
+}
+
 }  // namespace parsnets::test

@@ -1,5 +1,6 @@
 #include "formats/mat.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -12,8 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "environment_variable.hpp"
 #include "formats/array_files.hpp"
 #include "formats/numpy_oracle.hpp"
+#include "mat_reader.hpp"
+#include "paths.hpp"
 #include "same_bytes.hpp"
 #include "temp_dir.hpp"
 
@@ -118,18 +122,51 @@ std::map<std::string, std::string> read_all(const std::filesystem::path& path) {
   return out;
 }
 
+/// The same without the sandbox, which takes a process for each file. For v5 alone: libhdf5 breaks what it runs in.
+std::map<std::string, std::string> read_all_here(const std::filesystem::path& path) {
+  std::map<std::string, std::string> out;
+  decode::Input input(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+  const auto file = mat::open(input);
+  for (std::size_t i = 0; i < file->variables.size(); ++i) {
+    std::string& bytes = out[file->variables[i].name];
+    const auto add = [&]<class T>(T) {
+      Matrix<T> values;
+      mat::read_columns<T>(*file, i,
+                           {[&](auto rows, auto cols) { values = Matrix<T>(rows, cols); },
+                            [&](auto row, auto col, auto rows, auto cols, const T* part) {
+                              for (std::uint64_t r = 0; r < rows; ++r)
+                                std::copy_n(part + r * cols, cols, &values(row + r, col));
+                            }});
+      bytes += bytes_of(values);
+    };
+    const std::string& kind = file->variables[i].kind;
+    if (kind == "cell" || kind == "char") {
+      bytes = joined(mat::read_strings(*file, i));
+    } else {
+      add(float{});
+      add(double{});
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::string> read_all_of(MatVersion version, const std::filesystem::path& path) {
+  return version == MatVersion::v73 ? read_all(path) : read_all_here(path);
+}
+
 void expect_truncations_refused(MatVersion version, std::size_t step) {
   const TempDir dir;
   const auto path = dir / "x.mat";
   const std::string whole = write_small(path, version);
   const auto expected = read_all(path);
+  EXPECT_TRUE(read_all_here(path) == expected);
   ASSERT_EQ(expected.size(), version == MatVersion::v73 ? 4u : 3u);
   const AddressSpaceCap limit(1u << 30);
   std::size_t refused = 0;
   for (std::size_t length = 0; length < whole.size(); length += step) {
     write_bytes(path, whole.substr(0, length));
     refused += is_refused([&] {
-      for (const auto& [name, bytes] : read_all(path))
+      for (const auto& [name, bytes] : read_all_of(version, path))
         EXPECT_TRUE(same_bytes(bytes, expected.at(name))) << "at " << length;
     });
   }
@@ -148,7 +185,7 @@ void expect_flips_survived(MatVersion version, int flips) {
     for (unsigned n = 0; n <= random() % 3; ++n)
       damaged[random() % damaged.size()] ^= static_cast<char>(1u << random() % 8);
     write_bytes(path, damaged);
-    refused += is_refused([&] { read_all(path); });
+    refused += is_refused([&] { read_all_of(version, path); });
   }
   EXPECT_GT(refused, 0);
 }
@@ -321,13 +358,13 @@ TEST(MatHostile, EveryTruncationOfAV5FileIsRefused) {
   expect_truncations_refused(MatVersion::v5, 1);
   expect_truncations_refused(MatVersion::v5_uncompressed, 1);
 }
-TEST(MatHostile, TruncationsOfAV73FileAreRefused) { expect_truncations_refused(MatVersion::v73, 7); }
+TEST(MatHostile, TruncationsOfAV73FileAreRefused) { expect_truncations_refused(MatVersion::v73, 97); }
 
 TEST(MatHostile, FlippedBitsOfV5FilesDoNoHarm) {
   expect_flips_survived(MatVersion::v5, 2000);
   expect_flips_survived(MatVersion::v5_uncompressed, 2000);
 }
-TEST(MatHostile, FlippedBitsOfV73FilesDoNoHarm) { expect_flips_survived(MatVersion::v73, 2000); }
+TEST(MatHostile, FlippedBitsOfV73FilesDoNoHarm) { expect_flips_survived(MatVersion::v73, 200); }
 
 TEST(MatHostile, ForgedV5SizesAreRefusedBeforeMemoryIsTaken) {
   const TempDir dir;
@@ -365,6 +402,32 @@ TEST(MatHostile, ForgedV5SizesAreRefusedBeforeMemoryIsTaken) {
   good.back() ^= 1;
   write_bytes(path, good);
   EXPECT_THROW(MatFile::open(path)->read_columns("x"), Error);
+}
+
+TEST(MatHostile, RowsOfTextThatFillMemoryEndTheReaderAlone) {
+#ifdef PARSNETS_SANITIZED
+  GTEST_SKIP() << "sanitizers use memory of their own";
+#endif
+  const TempDir dir;
+  const auto path = dir / "x.mat";
+  constexpr std::uint32_t kRows = 1 << 24;  // one character each, all blanks, in 17 KB
+  std::string text = words({16, kRows});
+  text.append(kRows, ' ');
+  write_bytes(path, forged(4, kRows, 1, text, true));
+  EXPECT_LT(std::filesystem::file_size(path), 20000u);
+  const auto file = MatFile::open(path);
+  EXPECT_MENTIONS(error_message([&] { file->read_strings("x"); }),
+                  "expected a file that is read with 4 s of processor time and 128 MB of memory, found one that takes "
+                  "more memory");
+  EXPECT_MENTIONS(error_message([&] { file->read_columns("x"); }), "expected a numeric array, found char");
+}
+
+TEST(MatHostile, AReaderThatAFileTookOverIsNotBelieved) {
+  const TempDir dir;
+  write_bytes(dir / "x.mat", "any");
+  const EnvironmentVariable probe("PARSNETS_DECODE",
+                                  (std::filesystem::path(PARSNETS_BINARY).parent_path() / "decoder_probe").string());
+  EXPECT_MENTIONS(error_message([&] { MatFile::open(dir / "x.mat"); }), "x.mat: expected a file that is read with");
 }
 
 }  // namespace parsnets::test

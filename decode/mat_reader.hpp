@@ -1,9 +1,9 @@
 #pragma once
-// What the MATLAB readers of both versions share. Internal to `mat*.cpp`.
+// MATLAB files: v5 (plain and compressed, `mat_v5.cpp`) and v7.3 (HDF5, `mat_v73.cpp`), read inside the sandbox.
+// A MATLAB matrix is column-major; it is handed on transposed (columns become rows), which moves no value.
 
 #include <bit>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,20 +14,11 @@
 
 #include "formats/element_type.hpp"
 #include "formats/mat.hpp"
+#include "input.hpp"
 
 namespace parsnets::mat {
 
-/// Deflate never expands by more than this, so a file that declares more is lying.
-inline constexpr std::uint64_t kMaxExpansion = 1032;
-inline constexpr std::uint64_t kExpansionSlack = 4096;  ///< bytes, for headers
-/// Text is names of classes and files: what takes more bytes than the file and these is damage. Strings of fewer bytes
-/// count as if they had so many, which is half of what they take in memory.
-inline constexpr std::uint64_t kSpareText = 4u << 20, kLeastOfString = 16;
-
 inline constexpr std::string_view kGetItAgain = "the file is damaged or truncated: copy or save it again";
-
-std::unique_ptr<MatFile> open_v5(const std::filesystem::path& path);
-std::unique_ptr<MatFile> open_v73(const std::filesystem::path& path);
 
 enum class CharCode { latin1, utf8, utf16, utf32 };
 
@@ -41,8 +32,8 @@ std::u32string to_utf16(std::u32string_view code_points);
 /// has rows*cols items, or any number when rows is 1. Empty when they do not fit or are malformed.
 std::optional<std::vector<std::string>> char_rows(std::u32string_view elements, std::uint64_t rows, std::uint64_t cols);
 
-/// Throws bad_input: `variable` should have been `expected` but is `found`.
-[[noreturn]] void refuse(const std::string& file, std::string_view variable, std::string expected, std::string found,
+/// Throws bad_input: `variable` should have been `expected` but is `found`. The library adds the file.
+[[noreturn]] void refuse(std::string_view variable, std::string expected, std::string found,
                          std::string_view advice = kGetItAgain);
 /// "2048x11788".
 std::string shape_text(const std::vector<std::uint64_t>& shape);
@@ -68,17 +59,15 @@ class Array {
   virtual ~Array() = default;
 
   /// Before read(), of a real numeric matrix: finds `type` and `order`, and checks that the file has all its values.
-  virtual void start(const MatrixPlace& place) = 0;
+  virtual void start() = 0;
   /// Calls `take` with every value once. MATLAB's columns are the rows of tiles.
   virtual void read(const TakeTile& take) = 0;
-  /// The rows of a char array. Takes their bytes from `budget`.
-  virtual std::vector<std::string> chars(std::uint64_t& budget) = 0;
+  /// The rows of a char array.
+  virtual std::vector<std::string> chars() = 0;
   /// How many cells it has.
   virtual std::uint64_t cells() = 0;
   /// Cell i, which is asked for after the one before was finished. `label` names it in messages.
   virtual std::unique_ptr<Array> cell(std::uint64_t i, const std::string& label) = 0;
-  /// Equal for cells that are one object in the file; 0: it has no other.
-  virtual std::uint64_t identity_of_cell(std::uint64_t) { return 0; }
   /// Call after all was read: checks what is behind it.
   virtual void finish() {}
 
@@ -88,5 +77,32 @@ class Array {
   ElementType type = ElementType::f64;
   std::endian order = std::endian::native;
 };
+
+/// A file open for reading.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual std::unique_ptr<Array> open_array(std::size_t index) = 0;
+  std::vector<MatVariable> variables;
+};
+
+std::unique_ptr<Reader> open_v5(decode::Input& file);
+std::unique_ptr<Reader> open_v73(decode::Input& file);
+/// Tells the version by content; throws bad_input for v4, other files and damaged headers. `file` must outlive it.
+std::unique_ptr<Reader> open(decode::Input& file);
+
+/// Takes the values of a real numeric variable, each MATLAB column one row.
+template <class T>
+struct Sink {
+  std::function<void(std::uint64_t rows, std::uint64_t cols)> start;
+  /// `values`: rows x cols, from that row and column on.
+  std::function<void(std::uint64_t row, std::uint64_t col, std::uint64_t rows, std::uint64_t cols, const T* values)>
+      take;
+};
+template <class T>
+void read_columns(Reader& file, std::size_t index, const Sink<T>& sink);
+
+/// Cell array of char vectors (or char matrix, one row each) as UTF-8 strings, in column-major order.
+std::vector<std::string> read_strings(Reader& file, std::size_t index);
 
 }  // namespace parsnets::mat

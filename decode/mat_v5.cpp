@@ -1,6 +1,5 @@
 // Reader of v5 MAT files ("MAT-File Level 5", plain and compressed, both byte orders), on zlib. Not libmatio: it
-// allocates what a header declares and holds an inflated element whole, and its doubles beside it; here the bytes go
-// straight to where they are wanted.
+// holds an inflated element whole, and its doubles beside it; here features larger than memory are streamed.
 
 #include <zlib.h>
 
@@ -11,8 +10,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
-#include "base/file.hpp"
-#include "formats/mat_common.hpp"
+#include "mat_reader.hpp"
 
 namespace parsnets::mat {
 
@@ -63,7 +61,7 @@ struct ElementPlace {
 class ElementStream {
  public:
   /// `chunk` bytes of the file are read at a time. `label` names the element in messages.
-  ElementStream(InputFile& file, const ElementPlace& place, std::endian order, std::size_t chunk, std::string label)
+  ElementStream(decode::Input& file, const ElementPlace& place, std::endian order, std::size_t chunk, std::string label)
       : file_(file), order_(order), label_(std::move(label)), size_(place.bytes), file_left_(place.bytes) {
     file_.seek(place.offset);
     if (!place.compressed) return;
@@ -115,7 +113,7 @@ class ElementStream {
   }
   void set_label(std::string label) { label_ = std::move(label); }
   [[noreturn]] void damaged(std::string expected, std::string found) const {
-    refuse(file_.name(), label_, std::move(expected), std::move(found));
+    refuse(label_, std::move(expected), std::move(found));
   }
 
  private:
@@ -148,7 +146,7 @@ class ElementStream {
     return wanted - z_->avail_out;
   }
 
-  InputFile& file_;
+  decode::Input& file_;
   std::endian order_;
   std::string label_;
   bool ended_ = false;
@@ -271,7 +269,7 @@ class V5Array final : public Array {
     read_header();
   }
 
-  void start(const MatrixPlace&) override {
+  void start() override {
     if (empty) return;
     body_.next();
     const auto found = numeric_type(body_.type());
@@ -289,17 +287,14 @@ class V5Array final : public Array {
     read_in_tiles(shape[1], shape[0], element_size(type), read, take);
   }
 
-  std::vector<std::string> chars(std::uint64_t& budget) override {
+  std::vector<std::string> chars() override {
     auto& stream = body_.stream();
     if (shape.size() != 2) stream.damaged("text of 2 dimensions", shape_text(shape));
     const std::uint64_t rows = shape[0];
-    if (rows > budget / kLeastOfString) stream.damaged("fewer strings", std::to_string(rows));
     if (empty) return *char_rows({}, rows, shape[1]);
     body_.next();
     const auto code = char_code(body_.type());
     if (!code) stream.damaged("characters", of_type(body_.type()));
-    if (body_.bytes() > budget) stream.damaged("less text", std::to_string(body_.bytes()) + " bytes in one array");
-    budget -= body_.bytes();
     auto elements = decode_chars(*code, stream.order(), body_.read());
     if (elements && rows > 1 && elements->size() != count_) elements = to_utf16(*elements);
     auto out = elements ? char_rows(*elements, rows, shape[1]) : std::nullopt;
@@ -364,14 +359,20 @@ class V5Array final : public Array {
   std::uint64_t count_ = 0;
 };
 
-class MatV5Reader final : public MatFile {
+class MatV5Reader final : public Reader {
  public:
-  explicit MatV5Reader(const std::filesystem::path& path) : MatFile(path.string()), file_(path) {
+  explicit MatV5Reader(decode::Input& file) : file_(file) {
+    file_.seek(0);
     std::array<unsigned char, kHeaderBytes> header;
     file_.read(header.data(), header.size(), "header");
     order_ = header[126] == 'I' ? std::endian::little : std::endian::big;
     std::uint64_t offset = kHeaderBytes;
     while (offset < file_.size()) offset = list_element(offset);
+  }
+
+  std::unique_ptr<Array> open_array(std::size_t index) override {
+    return std::make_unique<V5Array>(
+        std::make_unique<ElementStream>(file_, places_[index], order_, kReadChunk, variables[index].name));
   }
 
  private:
@@ -385,33 +386,28 @@ class MatV5Reader final : public MatFile {
       for (auto& word : tag) word = __builtin_bswap32(word);
     const auto [type, bytes] = tag;
     const ElementPlace place{offset + sizeof tag, bytes, type == kMiCompressed};
-    if (type != kMiMatrix && type != kMiCompressed) refuse(name_, label, "an array", of_type(type));
+    if (type != kMiMatrix && type != kMiCompressed) refuse(label, "an array", of_type(type));
     if (bytes > file_.size() - place.offset)
-      refuse(name_, label, std::to_string(bytes) + " bytes",
+      refuse(label, std::to_string(bytes) + " bytes",
              "the end of the file after " + std::to_string(file_.size() - place.offset));
 
     const V5Array array(std::make_unique<ElementStream>(file_, place, order_, kPeekChunk, label));
     if (!array.name.empty()) {  // MATLAB's own workspace of function handles has no name
       std::uint64_t cols = 1;
       for (std::size_t i = 1; i < array.shape.size(); ++i) cols *= array.shape[i];
-      variables_.push_back({array.name, array.kind, array.shape[0], cols});
+      variables.push_back({array.name, array.kind, array.shape[0], cols});
       places_.push_back(place);
     }
     return place.offset + bytes;
   }
 
-  std::unique_ptr<Array> open_array(std::size_t index) override {
-    return std::make_unique<V5Array>(
-        std::make_unique<ElementStream>(file_, places_[index], order_, kReadChunk, variables_[index].name));
-  }
-
-  InputFile file_;
+  decode::Input& file_;
   std::endian order_ = std::endian::little;
-  std::vector<ElementPlace> places_;  // of variables_
+  std::vector<ElementPlace> places_;  // of variables
 };
 
 }  // namespace
 
-std::unique_ptr<MatFile> open_v5(const std::filesystem::path& path) { return std::make_unique<MatV5Reader>(path); }
+std::unique_ptr<Reader> open_v5(decode::Input& file) { return std::make_unique<MatV5Reader>(file); }
 
 }  // namespace parsnets::mat
