@@ -1,13 +1,12 @@
-// A network and a decoder of photographs. OpenCV prints nothing, and no exception leaves the module.
+// A network, and decoders of photographs in processes of their own. OpenCV prints nothing, and no exception leaves the
+// module.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <memory>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <thread>
 
 #include "backbones_module.hpp"
@@ -15,15 +14,13 @@
 #include "engine.hpp"
 #include "engine_pool.hpp"
 #include "images/image_header.hpp"
-#include "images/pixels.hpp"
 #include "onnx_outline.hpp"
+#include "photo_decoders.hpp"
 #include "quiet_thread.hpp"
 
 namespace parsnets {
 
 namespace {
-
-constexpr int kStays = 2;  // no code of cv::flip
 
 void silence_opencv() {
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
@@ -64,27 +61,6 @@ struct Taken {
   bool enough;
 };
 
-/// 8 bits, three channels, upright; empty: damaged.
-cv::Mat decoded(std::span<const std::byte> image, ImageFormat format) {
-  const cv::Mat bytes(1, static_cast<int>(image.size()), CV_8U,
-                      const_cast<std::byte*>(image.data()));  // which it does not change
-  if (format == ImageFormat::png || format == ImageFormat::bmp) return cv::imdecode(bytes, cv::IMREAD_COLOR);
-  // OpenCV 4.6 leaves WebP images as they are, and JPEG images that have XMP before EXIF.
-  cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
-  const int orientation = exif_orientation(image);
-  if (orientation == 1 || pixels.empty()) return pixels;
-  cv::Mat upright;
-  if (orientation >= 5)
-    cv::transpose(pixels, upright);
-  else
-    upright = pixels;
-  pixels.release();
-  constexpr std::array<int, 9> kFlip{0, kStays, 1, -1, 0, kStays, 1, -1, 0};  // around y, both, x
-  const int flip = kFlip[static_cast<std::size_t>(orientation)];
-  if (flip != kStays) cv::flip(upright, upright, flip);
-  return upright;
-}
-
 /// Into memory of its size: a string that grows would take twice as much. Whether all of it could be read.
 bool read_file(const std::filesystem::path& path, std::string& content) {
   std::error_code absent;
@@ -98,7 +74,7 @@ bool read_file(const std::filesystem::path& path, std::string& content) {
 
 class PhotoBackbone final : public Backbone {
  public:
-  explicit PhotoBackbone(const BackboneOptions& options) : options_(options) {}
+  explicit PhotoBackbone(const BackboneOptions& options) : options_(options), decoders_(options.input) {}
 
   std::string open() {
     auto network = std::make_shared<std::string>();
@@ -122,6 +98,7 @@ class PhotoBackbone final : public Backbone {
     std::vector<float> features;  // the length of its output is known once it has run
     engines_->run(std::vector<float>(values_per_input()), features);
     dimensions_ = features.size();
+    decoders_.start();
     return "";
   }
 
@@ -134,15 +111,9 @@ class PhotoBackbone final : public Backbone {
       if (image.empty() || input.size() != values_per_input()) return "expected an image and room for its pixels";
       const auto header = read_image_header(image);
       if (!header) return "the image has no size";
-      const Taken memory(memory_, kDecodingBytesPerPixel * static_cast<double>(header->width * header->height));
-      if (!memory.enough) return kNotEnoughMemory;
-      const cv::Mat pixels = decoded(image, header->format);
-      if (pixels.empty() || pixels.type() != CV_8UC3)
-        return can_allocate(memory.bytes) ? "a damaged image or an unsupported variant" : kNotEnoughMemory;
-      to_network_input({pixels.ptr<std::uint8_t>(), static_cast<std::size_t>(pixels.cols),
-                        static_cast<std::size_t>(pixels.rows), pixels.step[0]},
-                       options_.input, input);
-      return "";
+      const double pixels = static_cast<double>(header->width * header->height);
+      const Taken memory(memory_, kDecodingBytesPerPixel * pixels);
+      return memory.enough ? decoders_.decode(image, pixels, input) : kNotEnoughMemory;
     });
   }
 
@@ -168,6 +139,7 @@ class PhotoBackbone final : public Backbone {
   std::unique_ptr<EnginePool> engines_;
   std::size_t dimensions_ = 0;
   mutable DecodingMemory memory_;
+  mutable PhotoDecoders decoders_;
 };
 
 }  // namespace

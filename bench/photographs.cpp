@@ -65,11 +65,13 @@ json measure_engine(const Module& module, NetworkEngine engine, const std::files
   peaks.sample(one);
   std::vector<float> input(3 * kSide * kSide), features(backbone->dimensions());
   const auto bytes = read_image_file(images.front().file);
-  const double decode = least_of(10 * repeats, cpu_seconds, [&] { backbone->prepare(bytes, input); });
+  double decode = INFINITY;  // of the process that decodes, and the way there: by the clock
+  for (int i = 0; i < 10 * repeats; ++i)
+    decode = std::min(decode, seconds_of([&] { backbone->prepare(bytes, input); }));
   const double run = least_of(10 * repeats, cpu_seconds, [&] { backbone->run(input, 1, features); });
   peaks.sample(one);
   json result{{"engine", backbone->engine()},
-              {"decode_cpu_seconds", decode},
+              {"decode_seconds", decode},
               {"network_cpu_seconds", run},
               {"flops_per_second", flops / run},
               {"of_fma_peak", flops / run / peaks.fma32(2)},

@@ -232,7 +232,7 @@ def photographs_block(part):
         for run in engine["runs"]:
             rows.append([engine["engine"], run["threads"], seconds(engine["network_cpu_seconds"]),
                          gflop(engine["flops_per_second"]), percent(engine["of_fma_peak"]),
-                         seconds(engine["decode_cpu_seconds"]), f"{run['images_per_second']:.1f}",
+                         seconds(engine["decode_seconds"]), f"{run['images_per_second']:.1f}",
                          percent(run["network_share_of_cpu"])])
     said = f"{part['network']}, {gflop(part['flops'])} GFLOP for a photograph, {part['photographs']} photographs:"
     return [wrapped(said), "", *table(["engine", "threads", "network, one core", "Gflop/s", "of FMA peak",
