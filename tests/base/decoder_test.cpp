@@ -125,9 +125,7 @@ TEST(Decoder, WhatIsInstalledIsFoundBesideTheProgram) {
   EXPECT_EQ(folder_of_this_code(), std::filesystem::read_symlink("/proc/self/exe").parent_path());
   EXPECT_TRUE(installed_with_this_code("no such program", problem).empty());
   EXPECT_MENTIONS(problem, "none beside /");
-  for (const auto& [work, name] : {std::pair{"mat", "parsnets-decode"}, {"photos", "parsnets-decode-photos"}})
-    if (std::filesystem::exists(folder_of_this_code() / name))
-      EXPECT_EQ(decoder_program(work), folder_of_this_code() / name);
+  EXPECT_EQ(decoder_program(), folder_of_this_code() / "parsnets-decode");
 }
 
 }  // namespace parsnets::test
