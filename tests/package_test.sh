@@ -22,4 +22,7 @@ test -s "$work/prefix/share/bash-completion/completions/parsnets"
 if [ -f "$build/parsnets-backbones.so" ]; then
   "$work/prefix/bin/parsnets" doctor | grep -q '^photos *O'
 fi
+# It finds what reads MAT files, which is in a sandbox.
+"$work/prefix/bin/parsnets" info "$source"/python/packaging/mat73/features.mat | grep -q features
+"$work/prefix/bin/parsnets" doctor | grep -q '^sandbox *[st]'
 echo "package test passed"

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <iostream>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "backbones/backbones_module.hpp"
@@ -133,6 +135,29 @@ TEST_F(PhotoBackboneTest, AShortageOfMemoryIsNoDamage) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST_F(PhotoBackboneTest, AProcessThatEndedBetweenPhotographsIsReplaced) {
+  const ImageInput input{PixelPreset::tf, ImageFit::whole, 8, 8};
+  const auto backbone = open(onnx_of_pixels(), input);
+  ASSERT_NE(backbone, nullptr) << problem_;
+  const std::string photo = bmp_photo(64, 48, 1);
+  std::vector<float> before(3 * 64), after(3 * 64);
+  ASSERT_EQ(backbone->prepare(bytes_of(photo), before), "");
+  std::size_t ended = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    if (!std::getline(file, stat)) continue;
+    std::istringstream behind_name(stat.substr(stat.rfind(')') + 1));
+    char state = 0;
+    pid_t parent = 0;
+    if (behind_name >> state >> parent && parent == ::getpid())
+      ended += ::kill(std::stoi(entry.path().filename()), SIGKILL) == 0;
+  }
+  ASSERT_EQ(ended, 1u) << "one process decodes for one thread";
+  EXPECT_EQ(backbone->prepare(bytes_of(photo), after), "");
+  EXPECT_EQ(after, before);
 }
 
 TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
