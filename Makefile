@@ -10,14 +10,14 @@ CLI = build/parsnets
 build:
 	@scripts/setup.sh build
 	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
-	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared parsnets_decode
 
 # What reads photographs (`parsnets extract`): a module beside the tool, on Debian's OpenCV.
 photos:
 	@scripts/setup.sh photos
 	@[ -f build/build.ninja ] || cmake --preset release -DPARSNETS_BUILD_TESTS=OFF -DPARSNETS_BUILD_BENCH=OFF > /dev/null
 	@cmake -B build -DPARSNETS_IMAGES=ON > /dev/null
-	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared parsnets_decode
 	@$(CLI) doctor | grep photos
 
 # The tour on the demo set. What it took does not include packages: their installation says its own time.
@@ -75,7 +75,7 @@ python: build
 wheel: build
 	@scripts/setup.sh wheel
 	@rm -rf build/wheels
-	@cmake -B build -DPARSNETS_PORTABLE=ON > /dev/null && cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+	@cmake -B build -DPARSNETS_PORTABLE=ON > /dev/null && cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared parsnets_decode
 	@/usr/bin/python3 -m pip wheel $(PIP_HERE) --wheel-dir build/wheels/plain ./python
 	@/usr/bin/python3 python/packaging/vendor_libraries.py build/wheels/plain/*.whl build/wheels
 	@/usr/bin/python3 -m venv --system-site-packages build/wheels/check
@@ -90,7 +90,7 @@ wheel: build
 test-python:
 	@scripts/setup.sh test
 	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
-	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared
+	@cmake --build build -j $(JOBS) --target parsnets_cli parsnets_shared parsnets_decode
 	@ctest --test-dir build --output-on-failure -j $(JOBS) --no-tests=error -R '^Python\.'
 
 # The tests on what clang makes of the sources, each compiled by itself, in build-clang.

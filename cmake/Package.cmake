@@ -27,7 +27,7 @@ set(rule "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 set(packages
   "tool|parsnets|science||zero-shot learning on the command line|It trains on classes with samples and predicts classes that are only\ndescribed, by attributes or text. It serves models over HTTP and exports\nthem to devices."
   "library|libparsnets${soversion}|libs||zero-shot learning, shared library|The C interface of ParsNets, for programs and for languages that call C."
-  "development|libparsnets-dev|libdevel|libparsnets${soversion} (= ${rule}), libhdf5-dev, libzip-dev, zlib1g-dev, libfmt-dev, pkg-config|zero-shot learning, headers and static library|Headers for C++20 and C, the static library, CMake package, pkg-config\nfile, and the device runtime as two C files."
+  "development|libparsnets-dev|libdevel|libparsnets${soversion} (= ${rule}), libzip-dev, zlib1g-dev, libfmt-dev, pkg-config|zero-shot learning, headers and static library|Headers for C++20 and C, the static library, CMake package, pkg-config\nfile, and the device runtime as two C files."
   "photos|parsnets-photos|science|parsnets (= ${rule}), python3, python3-numpy|zero-shot learning on photographs|The module with which the tool decodes photographs and runs ONNX\nnetworks, and the program that fetches networks by name."
   "mpi|parsnets-mpi|science|parsnets (= ${rule})|zero-shot learning on several machines|The module with which the tool runs under mpirun.")
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of $SOURCE_DATE_EPOCH, where it is set
@@ -59,6 +59,7 @@ foreach(entry IN LISTS packages)
 endforeach()
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PHOTOS_PACKAGE_RECOMMENDS npm)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "parsnets (= ${rule})")  # parsnets-decode, for MAT files
 file(WRITE ${CMAKE_BINARY_DIR}/generated/debian/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/generated/debian/triggers)
 include(CPack)

@@ -39,7 +39,7 @@ say "programs and libraries, in $build"
 configure ON
 portable=$work/portable
 mkdir -p "$portable/src"
-cp "$build/parsnets" "$portable"
+cp "$build/parsnets" "$build/parsnets-decode" "$portable"
 cp -L "$build/src/libparsnets.so" "$portable/src"
 configure OFF
 
@@ -62,7 +62,8 @@ cp docs/parsnets.1 "$work/$tree/share/man/man1"
 cp -R runtime "$work/$tree/share/parsnets/runtime"
 rm -rf "$work/$tree/share/parsnets/runtime/tests"
 cp LICENSE README.md CHANGELOG.md "$work/$tree"
-cp "$portable/parsnets" "$work/$tree/bin"
+cp "$portable/parsnets" "$portable/parsnets-decode" "$work/$tree/bin"
+rm -r "$work/$tree/lib"  # parsnets-decode as it is installed
 "$python" python/packaging/vendor_libraries.py --tree "$work/$tree"
 pack "$tree" xz "$out/$tree.tar.xz"
 

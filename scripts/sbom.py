@@ -30,7 +30,7 @@ KNOWN = {"libstdc++6": GCC, "gcc-12-base": GCC, "libgcc-s1": GCC, "libc6": "LGPL
          "libbz2-1.0": "bzip2-1.0.6", "libhdf5-103": "BSD-3-Clause", "libhdf5-103-1": "BSD-3-Clause",
          "libaec0": "BSD-2-Clause", "libsz2": "BSD-2-Clause", "libasio-dev": "BSL-1.0", "libzip4": "BSD-3-Clause",
          "libzip-dev": "BSD-3-Clause", "libopenmpi3": "BSD-3-Clause", "python3": "PSF-2.0",
-         "python3-numpy": "BSD-3-Clause"}
+         "python3-numpy": "BSD-3-Clause", "libseccomp2": "LGPL-2.1-only"}
 
 
 def packages_in(names):

@@ -166,7 +166,7 @@ def finish(programs: List[Path], folder: Path, licences: Path) -> None:
 def main() -> None:
     if sys.argv[1] == "--tree":
         tree = Path(sys.argv[2])
-        finish([tree / "bin" / "parsnets"], tree / "lib", tree / "licenses")
+        finish([tree / "bin" / "parsnets", tree / "bin" / "parsnets-decode"], tree / "lib", tree / "licenses")
     else:
         unpacked(Path(sys.argv[1]), Path(sys.argv[2]))
 
