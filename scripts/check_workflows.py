@@ -2,8 +2,8 @@
 """Checks .github/: check_workflows.py [FOLDER]. Exit 1 with a line for each mistake; 77 without PyYAML.
 
 Workflows: keys that GitHub knows, jobs that exist where one needs another, steps that are an action of a fixed version
-or a command, rights that are read-only unless a job asks for one, no secrets, and commands whose make targets and scripts
-are here. Issue templates: fields that GitHub knows, with ids that differ.
+or a command, rights that are read-only unless a job asks for one, no secrets, and commands whose make targets and
+scripts are here. Issue templates: fields that GitHub knows, with ids that differ.
 """
 
 import re

@@ -63,7 +63,7 @@ cp -R runtime "$work/$tree/share/parsnets/runtime"
 rm -rf "$work/$tree/share/parsnets/runtime/tests"
 cp LICENSE README.md CHANGELOG.md "$work/$tree"
 cp "$portable/parsnets" "$portable/parsnets-decode" "$work/$tree/bin"
-rm -r "$work/$tree/lib"  # parsnets-decode as it is installed
+rm -r "${work:?}/${tree:?}/lib"  # parsnets-decode as it is installed
 "$python" python/packaging/vendor_libraries.py --tree "$work/$tree"
 pack "$tree" xz "$out/$tree.tar.xz"
 

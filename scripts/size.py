@@ -20,13 +20,13 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
 # What is counted, the most there may be, and whether --check holds it.
 LIMITS = {
-    "lines in src, include and cli": (47800, True),
-    "lines in tests": (39000, False),
+    "lines in src, include, cli and decode": (49200, True),
+    "lines in tests": (40000, False),
     "files in src": (300, True),
     "option names of all commands": (95, True),
     "options in `train --help`": (25, True),
     "public C++ types": (80, True),
-    "functions of the C interface": (70, True),
+    "functions of the C interface": (71, True),
     "files in the reading path of `train`": (16, True),
     "lines of README.md": (150, True),
 }
@@ -57,7 +57,8 @@ def counts(program):
     page = (ROOT / "docs/options.md").read_text("utf-8")
     steps = part((ROOT / "docs/architecture.md").read_text("utf-8"), "`train`", "###")
     return {
-        "lines in src, include and cli": lines(f for d in ("src", "include", "cli") for f in files(d, SOURCES)),
+        "lines in src, include, cli and decode": lines(
+            f for d in ("src", "include", "cli", "decode") for f in files(d, SOURCES)),
         "lines in tests": lines(files("tests")),
         "files in src": len(files("src")),
         "option names of all commands": len(set(OPTION.findall(page))),

@@ -65,7 +65,7 @@ class Decoder {
   DecoderLimits limits_;
   pid_t process_ = -1, owner_ = -1;  ///< a fork of this process has no part in it
   unsigned question_seconds_ = 0;
-  double may_use_ = 0;               ///< seconds of processor time until the end of the question
+  double may_use_ = 0;  ///< seconds of processor time until the end of the question
   std::unique_ptr<Channel> channel_;
   bool greeted_ = false;  ///< the process was started as it should be
   bool refused_ = false;  ///< the file, by an orderly answer

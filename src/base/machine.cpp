@@ -53,9 +53,7 @@ MachineInfo machine_info() {
     info.memory = std::min(info.memory, limit);
     info.free = std::min(info.free, limit);
   }
-  info.libraries = {{"HDF5", PARSNETS_HDF5_VERSION},
-                    {"libzip", zip_libzip_version()},
-                    {"zlib", zlibVersion()}};
+  info.libraries = {{"HDF5", PARSNETS_HDF5_VERSION}, {"libzip", zip_libzip_version()}, {"zlib", zlibVersion()}};
   return info;
 }
 
