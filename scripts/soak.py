@@ -295,8 +295,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         found = soak(arguments.parsnets, arguments.seconds, arguments.p99, Path(folder))
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     health, memory = found["healthz"], found["rss_bytes"]
+    finite = {name: value if value != float("inf") else None for name, value in health.items()}
+    arguments.out.write_text(json.dumps({**found, "healthz": finite}, indent=1) + "\n", "utf-8")
     print(f"{found['requests']} valid requests, {found['wrong']} wrong answers, {found['refused']} refused, "
           f"{found['ended']} connections ended; {found['hostile']['connections']} hostile connections, "
           f"{found['hostile']['runs_of_slowhttptest']} runs of slowhttptest")
