@@ -77,16 +77,18 @@ void save_dataset(const Dataset& data, const RowBlocks<float>& features, const s
   if (!data.source) std::filesystem::remove(folder / kExtractionFile, error);
 }
 
+std::int64_t to_integer(double value, const std::string& file, const std::string& field, std::size_t i) {
+  if (!(std::abs(value) < 9e15) || value != std::floor(value))
+    throw Error(BadInput{file, fmt::format("{}, value {}", field, i + 1), "an integer", fmt::format("{}", value),
+                         "write integers"});
+  return static_cast<std::int64_t>(value);
+}
+
 std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,
                                       const std::string& field) {
   std::vector<std::int64_t> integers;
   integers.reserve(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!(std::abs(values[i]) < 9e15) || values[i] != std::floor(values[i]))
-      throw Error(BadInput{file, fmt::format("{}, value {}", field, i + 1), "an integer", fmt::format("{}", values[i]),
-                           "write integers"});
-    integers.push_back(static_cast<std::int64_t>(values[i]));
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) integers.push_back(to_integer(values[i], file, field, i));
   return integers;
 }
 

@@ -27,7 +27,9 @@ void save_plain(const Dataset& data, const RowBlocks<float>& features, const std
 void save_dataset(const Dataset& data, const RowBlocks<float>& features, const std::filesystem::path& folder,
                   DataFormat format);
 
-/// Integers held in a double array; throws bad_input naming the first value that is none.
+/// Value i as an integer; throws bad_input naming it if it is none.
+std::int64_t to_integer(double value, const std::string& file, const std::string& field, std::size_t i);
+/// Integers held in a double array, all of them.
 std::vector<std::int64_t> to_integers(std::span<const double> values, const std::string& file,
                                       const std::string& field);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "data/folder.hpp"
@@ -51,19 +52,27 @@ std::vector<std::int32_t> labels_of_names(std::size_t count, const Name& name, c
   return labels;
 }
 
-FileLabels labels_of_numbers(std::span<const double> values, const fs::path& path, const std::string& file,
+/// `value(i)`: the label of sample i as a number.
+template <class Value>
+FileLabels labels_of_numbers(std::size_t samples, const Value& value, const fs::path& path, const std::string& file,
                              std::size_t classes, LabelBase base) {
-  const auto integers = to_integers(values, file, "labels");
   const auto count = static_cast<std::int64_t>(classes);
-  const bool has_zero = std::ranges::find(integers, 0) != integers.end(),
-             has_count = std::ranges::find(integers, count) != integers.end();
+  bool has_zero = false, has_count = false;
+  const auto integer = [&](std::size_t i) { return to_integer(value(i), file, "labels", i); };
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::int64_t label = integer(i);
+    has_zero = has_zero || label == 0;
+    has_count = has_count || label == count;
+  }
   const std::int64_t first = base == LabelBase::any && has_count && !has_zero ? 1 : 0;
   FileLabels out{path, {}, false, base == LabelBase::any && !has_zero && !has_count};
-  for (const auto value : integers) {
-    if (value < first || value - first >= count)
+  out.labels.reserve(samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::int64_t label = integer(i);
+    if (label < first || label - first >= count)
       throw Error(BadInput{file, "labels", fmt::format("0-based classes from 0 to {}", count - 1),
-                           std::to_string(value), "labels are numbers of classes, from 0, or class names"});
-    out.labels.push_back(static_cast<std::int32_t>(value - first));
+                           std::to_string(label), "labels are numbers of classes, from 0, or class names"});
+    out.labels.push_back(static_cast<std::int32_t>(label - first));
   }
   return out;
 }
@@ -79,7 +88,8 @@ FileLabels labels_of_npy(const NpyLocation& where, const std::vector<std::string
   if (values.rows() != 1 && values.cols() != 1)
     throw Error(BadInput{file, "labels", "one label per sample",
                          fmt::format("{} x {} values", values.rows(), values.cols()), ""});
-  return labels_of_numbers(values.values(), where.file, file, class_names.size(), base);
+  const auto value = [&](std::size_t i) { return values.values()[i]; };
+  return labels_of_numbers(values.size(), value, where.file, file, class_names.size(), base);
 }
 
 FileLabels labels_of_csv(const fs::path& file, const std::vector<std::string>& class_names, LabelBase base) {
@@ -91,10 +101,10 @@ FileLabels labels_of_csv(const fs::path& file, const std::vector<std::string>& c
   const bool header = !parse_number(table.cell(0, 0), value) && std::ranges::count(class_names, table.cell(0, 0)) == 0;
   const std::size_t count = table.rows() - (header ? 1 : 0);
   const auto name = [&](std::size_t i) { return table.cell(i + (header ? 1 : 0), 0); };
-  std::vector<double> numbers;
-  numbers.reserve(count);
-  while (numbers.size() < count && parse_number(name(numbers.size()), value)) numbers.push_back(value);
-  if (numbers.size() == count) return labels_of_numbers(numbers, file, file.string(), class_names.size(), base);
+  const auto number = [&](std::size_t i) { return parse_number(name(i), value) ? value : std::nan(""); };
+  std::size_t numbers = 0;
+  while (numbers < count && parse_number(name(numbers), value)) ++numbers;
+  if (numbers == count) return labels_of_numbers(count, number, file, file.string(), class_names.size(), base);
   return {file, labels_of_names(count, name, file.string(), class_names), true, false};
 }
 

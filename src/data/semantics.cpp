@@ -153,6 +153,7 @@ std::vector<std::string> column_names(const std::vector<ClassTable>& tables) {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostClasses = 1u << 17;  // names take more memory than the few bytes of short ones
 constexpr Endings kTableEndings{".csv", ".npy", ".txt", ".vec"};
 
 class NamedTable {
@@ -165,6 +166,9 @@ class NamedTable {
                                ? "separate cells by commas, not by semicolons"
                                : "the first line names the columns: class, then the attributes"});
     if (table_.rows() == 0) throw Error(BadInput{file_, "", "one row per class", "no rows", ""});
+    if (table_.rows() > kMostClasses)
+      throw Error(BadInput{file_, "", fmt::format("at most {} classes", kMostClasses), fmt::format("{}", table_.rows()),
+                           "leave some out"});
     require_printable(table_.header, file_, "header");
     class_column_ = static_cast<std::size_t>(found - table_.header.begin());
   }
@@ -293,7 +297,7 @@ std::size_t read_words(const fs::path& path, Words& words, ProgressObserver* obs
       fail(word, fmt::format("{} numbers, as in the first line", dimensions), std::to_string(values.size()));
     return values;
   };
-  LineReader lines([&](void* to, std::size_t bytes) {
+  LineReader lines(file.name(), [&](void* to, std::size_t bytes) {
     const std::size_t got = file.read_some(to, bytes);
     progress.advance(got);
     return got;

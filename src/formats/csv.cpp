@@ -28,32 +28,37 @@ namespace {
 }
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::size_t kMostColumns = 1u << 15;   // names take more memory than the two bytes of a short one
+constexpr std::size_t kLongestLine = 16u << 20;  // of numbers: a million features
 
+/// Cuts a table into cells.
 class CsvParser {
  public:
   CsvParser(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
     if (text_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
   }
 
-  struct Row {
-    std::vector<std::string> cells;
+  struct Cell {
+    std::string_view content;  ///< in the text, or until the next one
     std::size_t line = 0;
-    bool blank = false;  // nothing at all between two line ends
+    bool ends_row = false;
+    bool bare = false;  ///< nothing at all, not even quotes
   };
 
-  std::optional<Row> next_row() {
-    if (position_ >= text_.size()) return std::nullopt;
-    Row row;
-    row.line = line_;
+  /// False at the end. The content is not looked at again.
+  bool next(Cell& cell) {
+    if (position_ >= text_.size() && !after_comma_) return false;
+    cell.line = line_;
     const std::size_t start = position_;
-    row.cells.push_back(cell());
-    while (text_.substr(position_, 1) == ",") {
+    cell.content = text_.substr(position_, 1) == "\"" ? quoted_content() : plain_content();
+    cell.bare = position_ == start;
+    after_comma_ = text_.substr(position_, 1) == ",";
+    cell.ends_row = !after_comma_;
+    if (after_comma_)
       ++position_;
-      row.cells.push_back(cell());
-    }
-    row.blank = position_ == start;
-    end_line();
-    return row;
+    else
+      end_line();
+    return true;
   }
 
   void check_text() const {
@@ -70,21 +75,19 @@ class CsvParser {
   }
 
  private:
-  std::string cell() {
-    if (position_ < text_.size() && text_[position_] == '"') return quoted_cell();
-    const std::size_t end = std::min(text_.find_first_of(",\r\n\"", position_), text_.size());
-    if (end < text_.size() && text_[end] == '"')
+  std::string_view plain_content() {
+    const std::size_t begin = position_;
+    position_ = std::min(text_.find_first_of(",\r\n\"", begin), text_.size());
+    if (text_.substr(position_, 1) == "\"")
       fail(file_, line_, "", "quotes around a whole cell",
-           "a quote inside " + in_quotes(text_.substr(position_, end - position_)),
+           "a quote inside " + in_quotes(text_.substr(begin, position_ - begin)),
            "put the cell in quotes and double the quotes inside it");
-    const std::string_view found = text_.substr(position_, end - position_);
-    position_ = end;
-    return std::string(found);
+    return text_.substr(begin, position_ - begin);
   }
 
-  std::string quoted_cell() {
-    const std::size_t first_line = line_;
-    std::string content;
+  std::string_view quoted_content() {
+    const std::size_t first_line = line_, begin = position_ + 1;
+    bool doubled = false;
     for (++position_;; ++position_) {
       if (position_ >= text_.size())
         fail(file_, first_line, "", "a closing quote", "the end of the file", "close the quote");
@@ -92,15 +95,22 @@ class CsvParser {
       if (c == '"') {
         if (text_.substr(position_ + 1, 1) != "\"") break;
         ++position_;
+        doubled = true;
       }
       line_ += c == '\n' ? 1 : 0;
-      content += c;
     }
+    const std::string_view content = text_.substr(begin, position_ - begin);
     ++position_;
     if (position_ < text_.size() && std::string_view(",\r\n").find(text_[position_]) == std::string_view::npos)
       fail(file_, line_, "", "a comma or the end of the line after a closing quote",
            in_quotes(text_.substr(position_, 1)), "double the quotes inside a quoted cell");
-    return content;
+    if (!doubled) return content;
+    single_.clear();
+    for (std::size_t i = 0; i < content.size(); ++i) {
+      single_ += content[i];
+      if (content[i] == '"') ++i;
+    }
+    return single_;
   }
 
   void end_line() {
@@ -114,47 +124,56 @@ class CsvParser {
   }
 
   std::string_view text_;
-  std::string file_;
+  std::string file_, single_;
   std::size_t position_ = 0, line_ = 1;
+  bool after_comma_ = false;
 };
 
-/// Every row of a table with the line where it begins. Throws bad_input for ragged rows and blank lines between them.
-void visit_rows(std::string_view text, const std::string& file,
-                const std::function<void(std::vector<std::string>, std::size_t line)>& take) {
+/// Every cell of a table with the line where it begins. Returns the number of columns. Throws bad_input for ragged rows
+/// and blank lines between them.
+template <class Take>
+std::size_t visit_cells(std::string_view text, const std::string& file, const Take& take) {
   CsvParser parser(text, file);
   parser.check_text();
-  std::size_t width = 0, first_blank = 0, blanks = 0;
-  std::string first_cell;
-  while (auto row = parser.next_row()) {
-    if (row->blank) {  // no row when it is one of the last lines; else a row of one empty cell
-      if (blanks++ == 0) first_blank = row->line;
+  std::size_t width = 0, column = 0, first_blank = 0, blanks = 0;
+  bool semicolon = false;
+  CsvParser::Cell cell;
+  while (parser.next(cell)) {
+    if (column == 0 && cell.ends_row && cell.bare) {  // no row when it is one of the last lines; else an empty cell
+      if (blanks++ == 0) first_blank = cell.line;
       continue;
     }
     if (blanks > 0 && width != 1)
       fail(file, first_blank, "", width == 0 ? "a table that starts in the first line" : fmt::format("{} cells", width),
            "a blank line", "remove the blank line");
-    for (; blanks > 0; --blanks) take({std::string()}, row->line - blanks);
-    if (width == 0) {
-      width = row->cells.size();
-      first_cell = row->cells.front();
-    }
-    if (row->cells.size() != width)
-      fail(file, row->line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
-           fmt::format("{} cell{}", row->cells.size(), row->cells.size() == 1 ? "" : "s"),
-           width == 1 && first_cell.find(';') != std::string::npos
-               ? "separate cells by commas, not by semicolons"
-               : "fill in or remove cells; quote cells that contain a comma");
-    take(std::move(row->cells), row->line);
+    for (; blanks > 0; --blanks) take(std::string_view(), cell.line - blanks, false);
+    if (width == 0 && column == 0) semicolon = cell.content.find(';') != std::string_view::npos;
+    if (width == 0 || column < width) take(cell.content, cell.line, width == 0);
+    ++column;
+    if (!cell.ends_row) continue;
+    if (width == 0) width = column;
+    if (column != width)
+      fail(file, cell.line, "", fmt::format("{} cell{}, as in the first row", width, width == 1 ? "" : "s"),
+           fmt::format("{} cell{}", column, column == 1 ? "" : "s"),
+           width == 1 && semicolon ? "separate cells by commas, not by semicolons"
+                                   : "fill in or remove cells; quote cells that contain a comma");
+    column = 0;
   }
   if (width == 0)
     throw Error(BadInput{file, "", "a table of comma-separated cells", "blank lines only", "write it again"});
+  return width;
 }
 
-void check_header(const std::vector<std::string>& names, const std::string& file, std::size_t line) {
+void check_header(const std::vector<std::string>& names, const std::string& file) {
   std::vector<std::string_view> sorted(names.begin(), names.end());
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    fail(file, line, "column " + in_quotes(*twice), "unique column names", "a duplicate", "rename one of them");
+    fail(file, 1, "column " + in_quotes(*twice), "unique column names", "a duplicate", "rename one of them");
+}
+
+void check_width(std::size_t columns, const std::string& file) {
+  if (columns > kMostColumns)
+    fail(file, 1, "", fmt::format("at most {} columns", kMostColumns), "more of them", "leave some out");
 }
 
 void write_if_long(AtomicFile& out, std::string& lines) {
@@ -268,7 +287,7 @@ std::pair<FirstLine, std::size_t> count_lines(const ReadBytes& read, const std::
   FirstLine first;
   std::size_t number = 0, lines = 0;
   std::string_view line;
-  LineReader reader(read);
+  LineReader reader(name, read);
   while (reader.next(line)) {
     if (number == 0) first = look_at_first_line(line, name);
     ++number;
@@ -286,10 +305,15 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
   if (text.empty()) return {};
   try {
     CsvParser parser(text, option);
-    auto row = parser.next_row();
-    if (!row || parser.next_row()) throw Error(ErrorCode::usage, option);
-    if (row->cells.back().empty()) row->cells.pop_back();  // a comma at the end
-    return std::move(row->cells);
+    std::vector<std::string> names;
+    CsvParser::Cell cell;
+    do {
+      if (!parser.next(cell)) throw Error(ErrorCode::usage, option);
+      names.emplace_back(cell.content);
+    } while (!cell.ends_row);
+    if (parser.next(cell)) throw Error(ErrorCode::usage, option);
+    if (names.back().empty()) names.pop_back();  // a comma at the end
+    return names;
   } catch (const Error&) {
     throw Error(ErrorCode::usage,
                 fmt::format("{}: expected names separated by commas, in quotes where a name has a comma or a quote "
@@ -298,24 +322,43 @@ std::vector<std::string> parse_list(std::string_view text, const std::string& op
   }
 }
 
-CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header) {
+CsvCells parse_csv(std::string text, const std::string& name, bool has_header) {
   CsvCells table;
-  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
-  table.lines_.reserve(lines);
-  table.ends_.reserve(lines + static_cast<std::size_t>(std::ranges::count(text, ',')));
-  visit_rows(text, name, [&](std::vector<std::string> cells, std::size_t line) {
-    if (has_header && table.header.empty()) {
-      check_header(cells, name, line);
-      table.header = std::move(cells);
-    } else {
-      for (const auto& cell : cells) {
-        table.text_ += cell;
-        table.ends_.push_back(static_cast<std::uint32_t>(table.text_.size()));
-      }
-      table.lines_.push_back(static_cast<std::uint32_t>(line));
+  std::size_t end = 0;
+  // What was cut off goes to the front of the text, where nothing is looked for any more: there is no second copy.
+  table.cols_ = visit_cells(text, name, [&](std::string_view content, std::size_t line, bool first) {
+    if (first && has_header) {
+      table.header.emplace_back(content);
+      check_width(table.header.size(), name);
+      return;
     }
+    if (table.cells_++ % CsvCells::kMarked == 0)
+      table.marks_.push_back({static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(line)});
+    std::memmove(text.data() + end, content.data(), content.size());
+    end += content.size();
+    text[end++] = '\0';
   });
+  if (has_header) check_header(table.header, name);
+  text.resize(end);
+  table.text_ = std::move(text);
   return table;
+}
+
+std::string_view CsvCells::cell(std::size_t r, std::size_t c) const {
+  const std::size_t i = r * cols_ + c;
+  std::size_t begin = marks_[i / kMarked].offset;
+  for (std::size_t left = i % kMarked; left > 0; --left) begin = text_.find('\0', begin) + 1;
+  return std::string_view(text_).substr(begin, text_.find('\0', begin) - begin);
+}
+
+std::size_t CsvCells::line(std::size_t r) const {
+  const std::size_t first = r * cols_ / kMarked * kMarked;
+  std::size_t line = marks_[first / kMarked].line;
+  for (std::size_t i = first; i < r * cols_; ++i) {
+    const auto content = cell(i / cols_, i % cols_);
+    line += static_cast<std::size_t>(std::ranges::count(content, '\n')) + ((i + 1) % cols_ == 0 ? 1 : 0);
+  }
+  return line;
 }
 
 CsvCells read_csv(const std::filesystem::path& file, bool has_header) {
@@ -324,17 +367,17 @@ CsvCells read_csv(const std::filesystem::path& file, bool has_header) {
 
 CsvShape csv_shape(const std::filesystem::path& file) {
   const MappedFile mapped(file);
-  CsvShape shape;
   const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
-  visit_rows(text, file.string(), [&](const std::vector<std::string>& cells, std::size_t line) {
-    if (shape.cols > 0) {
-      ++shape.rows;
-      return;
-    }
-    check_header(cells, file.string(), line);
-    shape.cols = cells.size();
+  std::vector<std::string> header;
+  std::size_t cells = 0;
+  const std::size_t width = visit_cells(text, file.string(), [&](std::string_view content, std::size_t, bool first) {
+    cells += first ? 0 : 1;
+    if (!first) return;
+    header.emplace_back(content);
+    check_width(header.size(), file.string());
   });
-  return shape;
+  check_header(header, file.string());
+  return {cells / width, width};
 }
 
 bool parse_number(std::string_view cell, double& value) {
@@ -417,7 +460,8 @@ void write_csv(const std::filesystem::path& file, const RowBlocks<float>& values
   out.commit();
 }
 
-LineReader::LineReader(ReadBytes read) : read_(std::move(read)), buffer_(1u << 20) {
+LineReader::LineReader(std::string name, ReadBytes read)
+    : name_(std::move(name)), read_(std::move(read)), buffer_(1u << 20) {
   while (end_ < 3 && fill()) {
   }
   if (end_ >= 3 && std::memcmp(buffer_.data(), kByteOrderMark.data(), 3) == 0) begin_ = 3;
@@ -446,13 +490,18 @@ bool LineReader::fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+  if (end_ == buffer_.size()) {
+    if (buffer_.size() >= kLongestLine)
+      throw Error(BadInput{name_, "", fmt::format("lines of at most {} bytes", kLongestLine), "a longer one",
+                           "write one row per sample"});
+    buffer_.resize(2 * buffer_.size());
+  }
   const std::size_t got = read_(buffer_.data() + end_, buffer_.size() - end_);
   end_ += got;
   return got > 0;
 }
 
-CsvRowReader::CsvRowReader(std::string name, ReadBytes read) : name_(std::move(name)), lines_(std::move(read)) {
+CsvRowReader::CsvRowReader(std::string name, ReadBytes read) : name_(std::move(name)), lines_(name_, std::move(read)) {
   std::string_view line;
   if (!lines_.next(line))
     throw Error(BadInput{name_, "", "rows of comma-separated numbers", "nothing", "write one row per sample"});
@@ -512,7 +561,7 @@ Matrix<float> read_csv_float(const std::filesystem::path& path, ProgressObserver
   Matrix<float> result = new_matrix(rows, first.cells, place, "the values of " + file.name());
   UsedRows filled(result);
   file.seek(0);
-  LineReader reader(read);
+  LineReader reader(file.name(), read);
   std::string_view line;
   std::size_t number = 1;
   for (; number <= lines && reader.next(line); ++number) {

@@ -22,32 +22,35 @@ struct CsvTable {
   std::vector<std::vector<std::string>> rows;  ///< every row has the same number of cells
 };
 
-/// A table of text that was read. Its cells lie one after the other: millions of short ones take little memory.
+/// A table of text that was read: the text itself without quotes, and the places of some cells.
 class CsvCells {
  public:
   std::vector<std::string> header;  ///< empty when the file has none
 
-  std::size_t rows() const { return lines_.size(); }
-  std::size_t cols() const { return rows() == 0 ? header.size() : ends_.size() / rows(); }
-  std::string_view cell(std::size_t r, std::size_t c) const {
-    const std::size_t i = r * cols() + c, begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(text_).substr(begin, ends_[i] - begin);
-  }
+  std::size_t rows() const { return cells_ / cols_; }
+  std::size_t cols() const { return cols_; }
+  std::string_view cell(std::size_t r, std::size_t c) const;
   /// Where row r begins, counted from 1.
-  std::size_t line(std::size_t r) const { return lines_[r]; }
+  std::size_t line(std::size_t r) const;
 
  private:
-  friend CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header);
+  friend CsvCells parse_csv(std::string text, const std::string& name, bool has_header);
+  struct Mark {
+    std::uint32_t offset, line;
+  };
+  static constexpr std::size_t kMarked = 16;  ///< one cell of so many has a mark
 
-  std::string text_;
-  std::vector<std::uint32_t> ends_, lines_;  ///< of cells in text_; of rows in the file
+  std::string text_;  ///< the cells, each with a NUL behind it
+  std::vector<Mark> marks_;
+  std::size_t cells_ = 0, cols_ = 1;
 };
 
 /// Reads a table of text (attributes, labels). Throws bad_input with file:line for ragged rows, stray quotes,
-/// bytes that are not UTF-8, NUL bytes, repeated column names. Blank lines at the end are ignored.
+/// bytes that are not UTF-8, NUL bytes, repeated column names, headers of more than 32,768 columns. Blank lines at the
+/// end are ignored.
 CsvCells read_csv(const std::filesystem::path& file, bool has_header);
 /// The same of a text; `name` is for messages.
-CsvCells parse_csv(std::string_view text, const std::string& name, bool has_header);
+CsvCells parse_csv(std::string text, const std::string& name, bool has_header);
 
 /// Rows below the header, and columns.
 struct CsvShape {
@@ -78,13 +81,16 @@ using ReadBytes = std::function<std::size_t(void*, std::size_t)>;
 /// Hands out lines one after the other, without their line ends.
 class LineReader {
  public:
-  explicit LineReader(ReadBytes read);
-  /// False at the end. The view is valid until the next call. A last line without a line end counts.
+  /// `name` is for messages.
+  LineReader(std::string name, ReadBytes read);
+  /// False at the end. The view is valid until the next call. A last line without a line end counts. Throws bad_input
+  /// for lines of more than 16 MB.
   bool next(std::string_view& line);
 
  private:
   bool fill();
 
+  std::string name_;
   ReadBytes read_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;

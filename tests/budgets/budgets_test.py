@@ -28,9 +28,9 @@ SECURITY = Path(__file__).resolve().parents[2] / "SECURITY.md"
 # Format: times the size of the file, and megabytes for what it holds inflated, in words for SECURITY.md.
 LIMITS = {
     "npy, npz": (4, 0, ""),
-    "csv": (20, 0, "every cell may be one character"),
-    "json": (32, 0, "split.json, preprocessing files, the headers of models and statistics"),
-    "safetensors, device files": (4, 0, "without the header of JSON"),
+    "csv": (4, 0, "at most 131,072 classes and 32,768 columns with names"),
+    "json": (4, 0, "split.json, preprocessing files; what would take more is refused"),
+    "safetensors, device files": (4, 0, "with their header of JSON"),
     "MAT 5": (4, 128, "in a process of its own, which ends where it takes more"),
     "MAT 7.3": (4, 128, "as MAT 5; chunks that do not fit are refused"),
 }
@@ -78,6 +78,18 @@ def short_classes(folder, size):
 def wide_classes(folder, size):
     columns = size // 20
     header = "class," + ",".join(f"{i:x}" for i in range(columns)) + "\n"
+    return data_set(folder, attributes_csv=header + "".join(name + ",1" * columns + "\n" for name in "xyz"))
+
+
+def most_classes(folder, size):
+    """As many classes as there may be, whose rows are as short as the size allows."""
+    rows = 131072
+    return data_set(folder, attributes_csv="class,a\n" + "".join(f"{i:0{size // rows}x},1\n" for i in range(rows)))
+
+
+def most_columns(folder, size):
+    columns = 32767
+    header = "class," + ",".join(f"{i:0{size // columns}x}" for i in range(columns)) + "\n"
     return data_set(folder, attributes_csv=header + "".join(name + ",1" * columns + "\n" for name in "xyz"))
 
 
@@ -280,6 +292,8 @@ CASES = [  # format, what it does, bytes
     ("csv", short_labels, 4 * MEGABYTE),
     ("csv", short_classes, 4 * MEGABYTE),
     ("csv", wide_classes, 4 * MEGABYTE),
+    ("csv", most_classes, MEGABYTE),
+    ("csv", most_columns, MEGABYTE),
     ("csv", quoted_cells, 4 * MEGABYTE),
     ("csv", short_features, 4 * MEGABYTE),
     ("csv", one_line, 4 * MEGABYTE),
@@ -287,8 +301,8 @@ CASES = [  # format, what it does, bytes
     ("json", split_numbers, 4 * MEGABYTE),
     ("json", split_lists, 2 * MEGABYTE),
     ("json", split_keys, 2 * MEGABYTE),
-    ("json", many_tensors, 2 * MEGABYTE),
-    ("json", long_shape, 4 * MEGABYTE),
+    ("safetensors, device files", many_tensors, 2 * MEGABYTE),
+    ("safetensors, device files", long_shape, 4 * MEGABYTE),
     ("safetensors, device files", large_payload, 16 * MEGABYTE),
     ("npy, npz", long_npy_header, 60000),
     ("npy, npz", npz_members, MEGABYTE),
