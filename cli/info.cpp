@@ -10,6 +10,7 @@
 #include "base/machine.hpp"
 #include "command.hpp"
 #include "data/feature_source.hpp"
+#include "device/device_recogniser.hpp"
 #include "features/statistics.hpp"
 #include "formats/csv.hpp"
 #include "formats/mat.hpp"
@@ -23,6 +24,7 @@
 #include "parsnets/version.hpp"
 #include "repeat.hpp"
 #include "stats.hpp"
+#include "store/model_file.hpp"
 #include "store/train_record_json.hpp"
 
 namespace parsnets::cli {
@@ -85,13 +87,13 @@ std::size_t seen_in(const Flags& seen) {
 
 // The facts about one kind of file, and what a person reads below the list of its contents.
 
-void add_tensors(const std::filesystem::path& path, const AddPart& add) {
-  const SafetensorsFile file(path);
+void add_tensors(const std::filesystem::path& path, const std::string& sha256, const AddPart& add) {
+  const SafetensorsFile file(path, sha256);
   for (const auto& t : file.tensors()) add(t.name, t.dtype, fmt::format("{}", fmt::join(t.shape, " x ")));
 }
 
-std::string add_model(const std::filesystem::path& path, nlohmann::ordered_json& json) {
-  const Model model = load_model(path);  // validates everything
+std::string add_model(const std::filesystem::path& path, const std::string& sha256, nlohmann::ordered_json& json) {
+  const Model model = load_model(path, sha256);  // validates everything
   json["classes"] = model.classes.names.size();
   json["seen_classes"] = seen_in(model.classes.seen);
   json["attributes"] = model.attributes();
@@ -131,8 +133,9 @@ std::string add_model(const std::filesystem::path& path, nlohmann::ordered_json&
   return text;
 }
 
-std::string add_device_model(const std::filesystem::path& path, nlohmann::ordered_json& json, const AddPart& add) {
-  const DeviceModel model = load_device_model(path);  // validates everything
+std::string add_device_model(const std::filesystem::path& path, const std::string& sha256, nlohmann::ordered_json& json,
+                             const AddPart& add) {
+  const DeviceModel model = load_device_model(path, sha256);  // validates everything
   json.update({{"classes", model.class_names().size()},
                {"seen_classes", seen_in(model.class_seen())},
                {"dimensions", model.dimensions()},
@@ -157,6 +160,14 @@ Output file_info(const std::filesystem::path& path) {
     text += fmt::format("  {:<24}{:<10}{}\n", name, type, shape);
   };
   const std::string ending = path.extension().string();
+  // Of a model or device file. The readers below take bytes of this sum alone, so that it is that of what is described.
+  std::string sha256;
+  const bool is_model = ending == ".safetensors" && !is_statistics_file(path);
+  if (is_model || ending == ".pnrt" || is_device_file(path)) {
+    sha256 = sha256_of_file(path);
+    json["sha256"] = sha256;
+    text += fmt::format("  SHA-256 {}\n", sha256);
+  }
   if (ending == ".mat") {
     const auto file = MatFile::open(path);
     for (const auto& v : file->variables()) add(v.name, v.kind, fmt::format("{} x {}", v.rows, v.cols));
@@ -169,16 +180,16 @@ Output file_info(const std::filesystem::path& path) {
   } else if (ending == ".csv") {
     const CsvShape table = csv_shape(path);
     add(path.filename().string(), "table", fmt::format("{} x {}", table.rows, table.cols));
-  } else if (ending == ".safetensors" && is_statistics_file(path)) {
+  } else if (ending == ".safetensors" && !is_model) {
     const Statistics statistics = load_statistics(path);  // validates everything
     json.update(statistics_info(statistics));
     details = add_source(statistics.source(), json) + statistics_text(json) + "\n";
-    add_tensors(path, add);
-  } else if (ending == ".safetensors") {
-    details = add_model(path, json);
-    add_tensors(path, add);
-  } else if (ending == ".pnrt" || is_device_file(path)) {
-    details = add_device_model(path, json, add);
+    add_tensors(path, sha256, add);
+  } else if (is_model) {
+    details = add_model(path, sha256, json);
+    add_tensors(path, sha256, add);
+  } else if (!sha256.empty()) {
+    details = add_device_model(path, sha256, json, add);
   } else {
     throw Error(
         BadInput{path.string(), "", "a .safetensors, .pnrt, .mat, .npy, .npz or .csv file", "'" + ending + "'", ""});

@@ -42,6 +42,16 @@ inline void add_data_options(OptionTable& table, LoadOptions& load) {
   add_memory_limit(table, load.memory_limit);
 }
 
+/// A model file, or a device file, of these bytes alone.
+inline void add_sha256(OptionTable& table, std::string& sum) {
+  table.text("sha256", sum, "refuse a model file with another SHA-256 than this, which 'parsnets info' prints")
+      .advanced();
+}
+inline void check_sha256(const std::string& sum) {
+  refuse_if(!sum.empty() && (sum.size() != 64 || sum.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos),
+            "--sha256: expected 64 hexadecimal digits, found '{}'", sum);
+}
+
 /// Why a model and features may not fit: only one of them says which network made its features. Otherwise "".
 std::string source_doubt(const std::optional<FeatureSource>& trained, const std::optional<FeatureSource>& found,
                          const std::string& file);

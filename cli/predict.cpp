@@ -17,13 +17,14 @@
 #include "parsnets/error.hpp"
 #include "photo_rows.hpp"
 #include "prediction_writer.hpp"
+#include "store/model_file.hpp"
 
 namespace parsnets::cli {
 
 namespace {
 
 struct State {
-  std::string model;
+  std::string model, sha256;
   std::vector<std::string> input;
   std::filesystem::path out;
   int top = 5, batch = 1024, reasons = 0;
@@ -62,6 +63,7 @@ void check_wanted(const State& state, const Context& context) {
 
 void check(State& state, const Context& context) {
   refuse_if(state.model.empty() || state.input.empty(), "predict: expected --model FILE and --input FILE");
+  check_sha256(state.sha256);
   check_wanted(state, context);
   check_photographs(state.input, state.backbone);
   refuse_if(state.table && (context.common.json || !state.out.empty()),
@@ -83,18 +85,18 @@ struct Predictions {
   std::vector<BesideAttributes> beside;  ///< of each such sample
 };
 
-Recogniser open_device(const std::string& file, const Wanted& wanted, ThreadPool& pool) {
+Recogniser open_device(const State& state, const Wanted& wanted, ThreadPool& pool) {
   refuse_if(wanted.coverage.has_value(), "--coverage: expected a model file, found a device file");
   refuse_if(wanted.reasons > 0, "--explain: expected a model file, found a device file");
-  const auto model = std::make_shared<const DeviceModel>(load_device_model(file));
+  const auto model = std::make_shared<const DeviceModel>(load_device_model(state.model, state.sha256));
   refuse_if(
       wanted.reject && !model->rejects(),
       "the device file has no rejection; calibrate a model of class space with 'parsnets calibrate' and export it");
   return recogniser_of(model, pool);
 }
 
-Recogniser open_model(const std::string& file, Wanted& wanted, ThreadPool& pool) {
-  const auto model = std::make_shared<const Model>(load_model(file));
+Recogniser open_model(const State& state, Wanted& wanted, ThreadPool& pool) {
+  const auto model = std::make_shared<const Model>(load_model(state.model, state.sha256));
   refuse_if(wanted.reject && model->rejection.empty(),
             "the model has no rejection; calibrate it with 'parsnets calibrate'");
   refuse_if(wanted.coverage && model->sets.empty(),
@@ -153,8 +155,8 @@ std::vector<T> gathered(std::vector<T> own, Processes& processes) {
 
 /// Of a model file or a device file, which is told by its content. Refers to `pool`. Throws bad_input, and usage for
 /// what the file cannot do.
-Recogniser open_recogniser(const std::string& file, Wanted& wanted, ThreadPool& pool) {
-  return is_device_file(file) ? open_device(file, wanted, pool) : open_model(file, wanted, pool);
+Recogniser open_recogniser(const State& state, Wanted& wanted, ThreadPool& pool) {
+  return is_device_file(state.model) ? open_device(state, wanted, pool) : open_model(state, wanted, pool);
 }
 
 /// `top` classes of each row, or prediction sets where these are wanted.
@@ -252,7 +254,7 @@ Output run(State& state, Context& context) {
   check(state, context);
   Processes& processes = context.processes;
   ThreadPool pool(context.threads());
-  const Recogniser model = open_recogniser(state.model, wanted, pool);
+  const Recogniser model = open_recogniser(state, wanted, pool);
   if (wanted.reject) warn(context, model.weakness);
   const Ranking ranking(model.seen, model.gamma, model.temperature, state.among);
   std::vector<ListedImage> photos;
@@ -361,6 +363,7 @@ Command predict_command() {
   command.options.integer("batch", state->batch, 1, 1000000,
                           "samples per batch, of photographs at most 32; results are written after each");
   add_memory_limit(command.options, state->backbone.memory_limit);
+  add_sha256(command.options, state->sha256);
   command.run = [state](Context& context) { return run(*state, context); };
   return command;
 }

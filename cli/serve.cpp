@@ -17,6 +17,7 @@
 #include "load_flags.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
+#include "store/model_file.hpp"
 #include "terminal.hpp"
 #ifdef PARSNETS_WITH_SERVER
 #include "serve/http_server.hpp"
@@ -28,7 +29,7 @@ namespace parsnets::cli {
 namespace {
 
 struct ServeState {
-  std::string model, data, host = "127.0.0.1";
+  std::string model, sha256, data, host = "127.0.0.1";
   std::filesystem::path token_file, images;
   BackboneChoice backbone;  ///< with the memory limit of the command
   int port = 8080, samples = 240;
@@ -120,13 +121,14 @@ std::unique_ptr<Photographs> open_photographs(ServeState& state, const Model& mo
 
 Output serve(ServeState& state, Context& context) {
   refuse_if(state.model.empty(), "serve: expected --model FILE");
+  check_sha256(state.sha256);
   refuse_if(!state.backbone.given() && state.backbone.trust, "--force requires --backbone");
   refuse_if(!state.images.empty() && state.data.empty(), "--images requires --data");
   if (!state.images.empty() && !std::filesystem::is_directory(state.images))
     throw Error(BadInput{state.images.string(), "", "a folder of photographs", "no such folder", "check the path"});
   const std::string token = read_token(state);
   return_freed_memory();  // what one large request needed must not stay for as long as the server runs
-  Model model = load_model(state.model);
+  Model model = load_model(state.model, state.sha256);
   ServiceOptions options;
   HttpServerOptions http;
   const double scoring = scoring_bytes(model.classes.names.size(), model.outputs(), model.dimensions, options.batch);
@@ -194,6 +196,7 @@ Command serve_command() {
   command.options.flag("force", state->backbone.trust,
                        "use the backbone although the model does not record which one made its features");
   add_memory_limit(command.options, state->backbone.memory_limit);
+  add_sha256(command.options, state->sha256);
   command.run = [state](Context& context) { return serve(*state, context); };
   return command;
 }

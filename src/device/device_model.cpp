@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/integrity.hpp"
 #include "base/text.hpp"
 #include "data/feature_source.hpp"
 #include "device/device_bank.hpp"
@@ -128,10 +129,13 @@ std::vector<std::uint8_t> DeviceModel::unknown(MatrixView<const float> x, Among 
   return out;
 }
 
-DeviceModel load_device_model(const std::filesystem::path& path) {
+DeviceModel load_device_model(const std::filesystem::path& path) { return load_device_model(path, ""); }
+
+DeviceModel load_device_model(const std::filesystem::path& path, const std::string& sha256) {
   InputFile in(path);
   std::vector<std::byte> file(in.size());
   in.read(file.data(), file.size(), "contents");
+  require_sha256(file, path.string(), sha256);
   return DeviceModel(std::move(file), path.string());
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/checked.hpp"
+#include "base/integrity.hpp"
 #include "base/json_file.hpp"
 #include "formats/file_kind.hpp"
 #include "parsnets/error.hpp"
@@ -74,9 +75,10 @@ std::pair<std::uint64_t, TensorView> parse_tensor(const std::string& name, const
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path, const std::string& sha256)
     : name_(path.string()), mapping_(std::make_shared<MappedFile>(MappedFile::copied(path))) {
   const auto bytes = std::span<const std::byte>(mapping_->bytes());
+  require_sha256(bytes, name_, sha256);
   const auto truncated = [&](const std::string& expected) {
     return Error(BadInput{name_, "header", expected, fmt::format("a file of {} bytes", bytes.size()),
                           "the file is truncated or not a model: copy or download it again"});
@@ -89,7 +91,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
                          kind.empty() ? "another kind of file" : std::string(kind), "this is not a ParsNets model"});
   }
   if (header_size > bytes.size() - 8) throw truncated(fmt::format("a header of {} bytes", header_size));
-  const nlohmann::json header = parse_json({reinterpret_cast<const char*>(bytes.data()) + 8, header_size}, name_);
+  const nlohmann::json header =
+      parse_json({reinterpret_cast<const char*>(bytes.data()) + 8, header_size}, name_, bytes.size());
   if (!header.is_object()) throw Error(BadInput{name_, "header", "a JSON object", header.type_name(), ""});
   payload_ = bytes.subspan(8 + header_size);
 

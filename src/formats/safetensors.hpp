@@ -21,10 +21,11 @@ struct TensorView {
 };
 
 /// A file, read into memory, whose header has been checked in full: known types, sizes that match shapes, offsets that
-/// cover the payload without gap or overlap. Throws bad_input for anything else.
+/// cover the payload without gap or overlap. Throws bad_input for anything else, and before that for bytes of another
+/// SHA-256, unless it is "".
 class SafetensorsFile {
  public:
-  explicit SafetensorsFile(const std::filesystem::path& path);
+  explicit SafetensorsFile(const std::filesystem::path& path, const std::string& sha256 = {});
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::vector<TensorView>& tensors() const { return tensors_; }

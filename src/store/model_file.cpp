@@ -1,6 +1,8 @@
 // The model file: safetensors with a metadata profile (docs/format.md). One function visits every field, for saving and
 // for loading; loading validates every field against every other.
 
+#include "store/model_file.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -215,8 +217,8 @@ class ModelWriter {
 
 class ModelReader : public ProfileReader {
  public:
-  explicit ModelReader(const std::filesystem::path& path)
-      : ProfileReader(path, kFormat, kFormatVersion, "model", "a ParsNets model") {
+  ModelReader(const std::filesystem::path& path, const std::string& sha256)
+      : ProfileReader(path, kFormat, kFormatVersion, "model", "a ParsNets model", sha256) {
     visit_fields(*this, model);
     refuse_unknown();
   }
@@ -394,11 +396,13 @@ void check_calibration(const ModelReader& in, const Model& model) {
 
 }  // namespace
 
-Model load_model(const std::filesystem::path& path) {
+Model load_model(const std::filesystem::path& path) { return load_model(path, ""); }
+
+Model load_model(const std::filesystem::path& path, const std::string& sha256) {
   if (looks_like_device_file(MappedFile(path).bytes()))
     throw Error(BadInput{path.string(), "", "a model file (.safetensors)", "a device file",
                          "use the model file that it was exported from"});
-  ModelReader in(path);
+  ModelReader in(path, sha256);
   Model& model = in.model;
   check_names(in, model);
   check_semantics(in, model);

@@ -25,8 +25,8 @@ class ProfileReader {
  public:
   /// `facts`: the metadata that have them. `what`: "a ParsNets model".
   ProfileReader(const std::filesystem::path& path, const char* format, const char* version, const char* facts,
-                const char* what)
-      : file_(path), facts_name_(facts), what_(what) {
+                const char* what, const std::string& sha256 = {})
+      : file_(path, sha256), facts_name_(facts), what_(what) {
     if (text("format") != format)
       fail("format", fmt::format("'{}'", format), "'" + text("format") + "'", "this is not " + what_);
     if (text("format_version") != version)
@@ -34,7 +34,7 @@ class ProfileReader {
            "it was written by another version of ParsNets; use that one");
     if (const auto sum = payload_checksum(file_.payload()); text("payload_crc32") != sum)
       fail("payload_crc32", text("payload_crc32"), sum);
-    facts_ = parse_json(text(facts), file_.name() + ", " + facts);
+    facts_ = parse_json(text(facts), file_.name() + ", " + facts, file_.mapping()->bytes().size());
     if (!facts_.is_object()) fail(facts, "a JSON object", facts_.type_name());
   }
 
@@ -63,7 +63,7 @@ class ProfileReader {
 
   /// A list of names in the metadata.
   std::vector<std::string> names(const char* key) const {
-    const auto json = parse_json(text(key), file_.name() + ", " + key);
+    const auto json = parse_json(text(key), file_.name() + ", " + key, file_.mapping()->bytes().size());
     if (!json.is_array()) fail(key, "a list of names", json.type_name());
     for (const auto& item : json)
       if (!item.is_string()) fail(key, "names as strings", item.dump().substr(0, 40));

@@ -373,4 +373,25 @@ TEST_F(CliPredict, NeverWritesOverWhatItReads) {
   EXPECT_EQ(predict({"--input", files().csv, "--out", dir.file("p.txt")}).exit_code, 2);
 }
 
+TEST_F(CliPredict, OnlyTheFileOfTheSumIsRead) {
+  const std::string model = model_of_demo(kRidge), device = dir.file("m.pnrt");
+  run_ok({"export", "--model", model, "--out", device});
+  for (const std::string& file : {model, device}) {
+    const std::string sum = sha256_of_file(file);
+    EXPECT_EQ(run_json({"info", file})["sha256"], sum);
+    EXPECT_TRUE(has(run_ok({"info", file}).out, "SHA-256 " + sum));
+    const Words predict{"predict", file, kDemo + "/features.npy", "--top", "1", "--sha256"};
+    EXPECT_EQ(run_ok(predict + Words{sum}).out, run_ok({"predict", file, kDemo + "/features.npy", "--top", "1"}).out);
+    std::string other = sum;
+    other[0] = other[0] == '0' ? '1' : '0';
+    const CliResult refused = run_error(predict + Words{other}, 3, "SHA-256: expected " + other + ", found " + sum);
+    EXPECT_TRUE(refused.out.empty());
+    run_error(predict + Words{sum.substr(1)}, 2, "--sha256: expected 64 hexadecimal digits");
+  }
+  // What is damaged or foreign is not parsed: the sum is what is told.
+  write_text_file(dir / "foreign.safetensors", "not a model at all");
+  run_error({"predict", dir.file("foreign.safetensors"), kDemo + "/features.npy", "--sha256", sha256_of_file(model)}, 3,
+            "SHA-256");
+}
+
 }  // namespace parsnets::test
