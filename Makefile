@@ -1,6 +1,6 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
-        wheel wasm npm npm-bench microcontroller targets bench results pages sanitize budgets faults fuzz soak stress \
+        wheel wasm npm npm-bench microcontroller targets bench results pages sanitize budgets reliability faults fuzz soak stress \
         stress-chroot coverage cross lint lint-tidy runtime-size docs release reproducible install-test install clean help
 
 JOBS ?= $(shell nproc)
@@ -167,6 +167,18 @@ faults:
 	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
 	@cmake --build build -j $(JOBS) --target parsnets_cli fault_points
 	@/usr/bin/python3 tests/faults/faults_test.py $(CLI) build/libfault_points.so 0
+
+# All that tries to break ParsNets, with counts as parameters; writes docs/reliability.md.
+PARTS ?= faults mutations fuzz budgets
+POINTS ?= 0
+MUTATIONS ?= 1000000
+RUNS ?= 2000000
+reliability:
+	@scripts/setup.sh test
+	@cmake --preset release -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_BUILD_BENCH=OFF > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_cli fault_points fuzz_device_model replay_corpora
+	@scripts/reliability.py run $(PARTS) --points $(POINTS) --mutations $(MUTATIONS) --runs $(RUNS)
+	@scripts/reliability.py page
 
 # The tests many times (ROUNDS, 10 by default) in random order, with idle and with busy cores.
 stress:

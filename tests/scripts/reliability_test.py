@@ -1,0 +1,54 @@
+"""scripts/reliability.py: what harnesses print becomes figures, and figures become the page."""
+
+import importlib.util
+import types
+import unittest
+from unittest import mock
+
+from script_case import SCRIPTS, FolderCase
+
+spec = importlib.util.spec_from_file_location("reliability", SCRIPTS / "reliability.py")
+reliability = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(reliability)
+
+
+class Reliability(FolderCase):
+    def said(self, part, text):
+        """The figures of a part whose commands print this."""
+        options = types.SimpleNamespace(build=self.root, points=0, mutations=10, runs=10, share=1, seconds=0, scale=1)
+        with mock.patch.object(reliability, "lines_of", lambda *_: iter(text.splitlines())):
+            return reliability.PARTS[part](options)
+
+    def test_faults_are_counted_by_command_and_kind(self):
+        found = self.said("faults", "train --run      kill      40 of 40 calls  0 wrong\n"
+                                    "train --run      fail      39 of 40 calls  2 wrong\n"
+                                    "    train --run, fail at call 3: lost\nexit code 1\n")
+        self.assertEqual([(row["command"], row["kind"], row["points"], row["wrong"]) for row in found["rows"]],
+                         [("train --run", "kill", 40, 0), ("train --run", "fail", 39, 2)])
+        page = reliability.page({"faults": found})
+        self.assertIn("| kills | 40 | 500 |", page)
+        self.assertIn("| faults, kills among them | 79 | 1,000 |", page)
+        self.assertIn("Open finds: faults: exit code 1.", page)
+        self.assertIn("2 outcomes were wrong", page)
+
+    def test_costs_are_read_from_the_table(self):
+        found = self.said("budgets", "case  bytes memory\n"
+                                     "short_labels         4194456    65 MB    32 MB     0.18  ok\n")
+        self.assertEqual(found["rows"], [{"case": "short_labels", "bytes": 4194456, "megabytes": 65, "limit": 32,
+                                          "seconds": 0.18, "says": "ok"}])
+        self.assertIn("| short_labels | 4,194,456 | 65 | 32 | 0.18 |", reliability.page({"budgets": found}))
+
+    def test_a_harness_that_fails_is_an_open_find_and_a_part_that_did_not_run_says_so(self):
+        found = self.said("mutations", "mutated files:  5 'ok'  8 'damaged: truncated?'\nmodel: 7 runs, 3 accepted\n"
+                                       "exit code 1\n")
+        self.assertEqual(found["rows"]["device"], {"runs": 13, "accepted": 5})
+        self.assertEqual(found["rows"]["model"], {"runs": 7, "accepted": 3})
+        page = reliability.page({"mutations": found})
+        self.assertIn("Open finds: mutations: exit code 1", page)
+        self.assertIn("| kills | not run | 500 |", page)
+        self.assertIn("There is no open find.", reliability.page({}))
+        self.assertLessEqual(max(len(line) for line in page.splitlines() if not line.startswith("|")), 120)
+
+
+if __name__ == "__main__":
+    unittest.main()
