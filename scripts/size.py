@@ -20,10 +20,10 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
 # What is counted, the most there may be, and whether --check holds it.
 LIMITS = {
-    "lines in src, include, cli and decode": (49200, True),
+    "lines in src, include, cli and decode": (49300, True),
     "lines in tests": (40000, False),
     "files in src": (300, True),
-    "option names of all commands": (95, True),
+    "option names of all commands": (96, True),
     "options in `train --help`": (25, True),
     "public C++ types": (80, True),
     "functions of the C interface": (71, True),
