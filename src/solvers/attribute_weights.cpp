@@ -208,7 +208,9 @@ std::vector<double> learn_attribute_weights(const AttributeProblem& problem, int
   const std::size_t m = problem.attributes.cols();
   std::vector<double> t(m, 0.0), slope(m), first(m, 0.0), second(m, 0.0);
   for (int step = 1; step <= steps; ++step) {
-    leave_one_out_loss(problem, t, slope);
+    const double loss = leave_one_out_loss(problem, t, slope);
+    const auto finite = [](double v) { return std::isfinite(v); };
+    if (!finite(loss) || !std::ranges::all_of(slope, finite)) break;  // no weights tell equal directions apart
     for (std::size_t j = 0; j < m; ++j) {
       first[j] = kFirst * first[j] + (1 - kFirst) * slope[j];
       second[j] = kSecond * second[j] + (1 - kSecond) * slope[j] * slope[j];

@@ -73,9 +73,8 @@ double ClassSpace::ridge(double rho) const {
   if (!(rho > 0)) throw Error(ErrorCode::usage, fmt::format("class space: expected a positive rho, found {}", rho));
   double trace = 0, between = 0;
   for (std::size_t j = 0; j < within_.rows(); ++j) trace += within_(j, j);
-  for (const double v : centred_.values()) trace += 1e-12 * v * v;
-  for (const double v : centred_.values()) between += v * v;
-  trace = std::max(trace, 1e-6 * between);  // one sample per class has no spread at all, but for rounding
+  for (const double v : centred_.values()) between += v * v / static_cast<double>(centred_.rows());
+  trace = std::max(trace, 1e-3 * between);  // classes of one sample, or of equal ones, have no spread but for rounding
   return rho * std::max(trace, 1e-30) / static_cast<double>(within_.rows());
 }
 

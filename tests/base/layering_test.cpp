@@ -34,6 +34,7 @@ const std::set<std::string> kTestsOfSeveralFiles{
     "cli/outputs_test.cpp",           // output files of all commands
     "device/real_export_test.cpp",    // export on real data
     "solvers/svr_promises_test.cpp",  // what all parts of the SVR promise together
+    "train/properties_test.cpp",      // what training on any data set has in common
     "train/real_data_test.cpp",       // training on real data
 };
 
