@@ -19,7 +19,7 @@ constexpr std::size_t kMostLevels = 32;     // deeper ones would exhaust the sta
 constexpr std::uint64_t kSpare = 8u << 20;  // what any value may take; more has to be paid with text
 
 // What values take beside their own 16 bytes: strings and containers are allocated, and so are entries of objects.
-constexpr std::uint64_t kValue = 16, kContainer = 64, kString = 48, kEntry = 96, kShortest = 16;
+constexpr std::uint64_t kScalar = 16, kContainer = 64, kString = 48, kEntry = 96, kShortest = 16;
 
 /// What both passes refuse.
 template <class Json>
@@ -54,7 +54,7 @@ class Measure : public Reader<Json> {
   bool number_unsigned(typename Json::number_unsigned_t) override { return add(0); }
   bool number_float(typename Json::number_float_t, const std::string&) override { return add(0); }
   bool string(std::string& value) override { return add(kString + outside(value)); }
-  bool key(std::string& value) override { return take(kEntry - kValue + outside(value)); }
+  bool key(std::string& value) override { return take(kEntry - kScalar + outside(value)); }
   bool start_object(std::size_t) override { return open(); }
   bool end_object() override { return close(); }
   bool start_array(std::size_t) override { return open(); }
@@ -62,7 +62,7 @@ class Measure : public Reader<Json> {
 
  private:
   /// What a string keeps outside of itself.
-  static std::uint64_t outside(const std::string& text) { return text.size() < kShortest ? 0 : text.size() + kValue; }
+  static std::uint64_t outside(const std::string& text) { return text.size() < kShortest ? 0 : text.size() + kScalar; }
 
   bool take(std::uint64_t bytes) {
     taken_ += bytes;
@@ -73,7 +73,7 @@ class Measure : public Reader<Json> {
   }
   bool add(std::uint64_t bytes) {
     if (!open_.empty()) ++sizes_[open_.back()];
-    return take(kValue + bytes);
+    return take(kScalar + bytes);
   }
   bool open() {
     if (open_.size() == kMostLevels)

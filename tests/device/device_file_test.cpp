@@ -16,7 +16,7 @@ namespace {
 using test::small_model;
 using DeviceFileTest = test::PoolTest;
 
-double largest_difference(const Matrix<float>& a, const Matrix<float>& b) {
+double most_apart(const Matrix<float>& a, const Matrix<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -29,8 +29,8 @@ TEST_F(DeviceFileTest, Float32ScoresAgreeWithTheLibraryForEveryKindOfModel) {
   for (const auto& kind : test::small_model_kinds()) {
     const Model model = small_model(kind, pool);
     const DeviceModel device(device_file(model, Precision::float32, 0, pool), kind);
-    EXPECT_LT(largest_difference(device.scores(x.view(), pool), model.scores(x.view(), pool)), 1e-5) << kind;
-    EXPECT_LT(largest_difference(device.predict(x.view(), pool), model.predict(x.view(), pool)), 1e-5) << kind;
+    EXPECT_LT(most_apart(device.scores(x.view(), pool), model.scores(x.view(), pool)), 1e-5) << kind;
+    EXPECT_LT(most_apart(device.predict(x.view(), pool), model.predict(x.view(), pool)), 1e-5) << kind;
   }
 }
 
@@ -44,7 +44,7 @@ TEST_F(DeviceFileTest, HalfAndInt8ScoresStayCloseAndGetSmaller) {
     const DeviceModel whole(device_file(model, Precision::float32, 0, pool), kind),
         half(device_file(model, Precision::float16, 0, pool), kind),
         bytes(device_file(model, Precision::int8, 0, pool), kind);
-    EXPECT_LT(largest_difference(half.scores(x.view(), pool), exact), 3e-3 * spread) << kind;
+    EXPECT_LT(most_apart(half.scores(x.view(), pool), exact), 3e-3 * spread) << kind;
     // A gate near a tie may open differently, which moves a score for good reason; the mean tells.
     const Matrix<float> rounded = bytes.scores(x.view(), pool);
     double sum = 0;
@@ -64,12 +64,12 @@ TEST_F(DeviceFileTest, MixturesOfAllRanksPredictWhatTheirNetworksDo) {
     double last = 1e30;
     for (const std::size_t rank : {1u, 3u, 5u, 7u}) {
       const DeviceModel device(device_file(model, Precision::float32, rank, pool), kind);
-      const double error = largest_difference(device.predict(x.view(), pool), exact);
+      const double error = most_apart(device.predict(x.view(), pool), exact);
       EXPECT_LT(error, last * 1.5) << kind << ", rank " << rank;  // falls, if not at every step
       last = error;
     }
     const DeviceModel most(device_file(model, Precision::float32, 8, pool), kind);
-    EXPECT_LT(largest_difference(most.predict(x.view(), pool), exact), 1e-5) << kind;
+    EXPECT_LT(most_apart(most.predict(x.view(), pool), exact), 1e-5) << kind;
   }
 }
 
@@ -224,7 +224,7 @@ TEST_F(DeviceFileTest, SeveralTablesOfSemanticTargetsScoreAsInTheLibrary) {
     const DeviceModel device(device_file(model, Precision::float32, 0, pool), "file");
     test::SmallBank bank({device.bytes().begin(), device.bytes().end()}, 1);
     const Matrix<float> x = test::small_samples(20);
-    EXPECT_LT(largest_difference(model.scores(x.view(), pool), device.scores(x.view(), pool)), 1e-4);
+    EXPECT_LT(most_apart(model.scores(x.view(), pool), device.scores(x.view(), pool)), 1e-4);
     // A class that is added is scaled by its tables, too.
     std::vector<float> attributes(model.classes.semantics.row(3).begin(), model.classes.semantics.row(3).end());
     attributes[0] += 0.5f;
