@@ -18,7 +18,7 @@ set(PARSNETS_PLAYGROUND_JS
   lib/format.js lib/dom.js lib/theme.js
   playground/server.js playground/names.js playground/bank.js playground/pictures.js playground/live.js playground/grid.js
   playground/result.js playground/evidence.js playground/classes.js playground/editor.js playground/photos.js
-  playground/history.js playground/page.js)
+  playground/suggest.js playground/history.js playground/page.js)
 set(PARSNETS_OFFLINE_JS ${PARSNETS_PLAYGROUND_JS})
 list(TRANSFORM PARSNETS_OFFLINE_JS REPLACE "playground/server.js" "playground/offline.js")
 list(PREPEND PARSNETS_OFFLINE_JS ../npm/index.js)

@@ -7,9 +7,11 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/row_blocks.hpp"
 #include "base/text.hpp"
 #include "device/device_bank.hpp"
 #include "model/prediction.hpp"
+#include "parsnets/field.hpp"
 #include "serve/http.hpp"
 #include "serve/json_reader.hpp"
 
@@ -26,6 +28,11 @@ std::string key_of(const BankEdit& edit) {
   for (const auto& added : edit.add) {
     add_text(added.name);
     key.append(reinterpret_cast<const char*>(added.attributes.data()), added.attributes.size() * sizeof(float));
+  }
+  key += '|';
+  for (const auto& taught : edit.teach) {
+    add_text(taught.name);
+    key += fmt::format("{};", fmt::join(taught.samples, ","));
   }
   return key;
 }
@@ -52,7 +59,7 @@ ServedBank::ServedBank(Model with_classes, PreparedClasses classes)
                                  model.classes.seen[c] != 0));
 }
 
-EditedBanks::EditedBanks(Model model, ThreadPool& pool) {
+EditedBanks::EditedBanks(Model model, ThreadPool& pool, MatrixView<const float> samples) : samples_(samples) {
   PreparedClasses prepared = model.prepare_classes(pool);
   original_ = std::make_shared<const ServedBank>(std::move(model), std::move(prepared));
 }
@@ -68,10 +75,14 @@ std::shared_ptr<const ServedBank> EditedBanks::after(const BankEdit& edit, Threa
       return kept_.front().second;
     }
   }
-  const bool adds = !edit.add.empty();
-  const auto before = adds ? after({{}, edit.remove}, pool) : original_;  // kept: while one is edited, the others stay
+  const bool teaches = !edit.teach.empty(), adds = !teaches && !edit.add.empty();
+  const auto before = teaches ? after({edit.add, edit.remove}, pool)
+                      : adds  ? after({{}, edit.remove}, pool)  // kept: while one is edited, the others stay
+                              : original_;
   Model model = shared_copy(before->model);
-  if (adds) {
+  if (teaches) {
+    for (const auto& taught : edit.teach) teach(model, taught.name, gather_rows(samples_, taught.samples).view(), pool);
+  } else if (adds) {
     std::vector<std::string> names;
     Matrix<float> values(edit.add.size(), model.attributes());
     for (const auto& added : edit.add) {
@@ -101,6 +112,7 @@ BankNames::BankNames(const Model& model) : model_(model) {
 BankEdit BankNames::resolved(BankEdit edit) const {
   check_removed(edit);
   check_added(edit);
+  check_taught(edit);
   for (std::size_t i = 0; i < edit.add.size(); ++i) name_attributes(edit.add[i], fmt::format("bank.add[{}]", i));
   return edit;
 }
@@ -128,6 +140,15 @@ void BankNames::check_added(const BankEdit& edit) const {
     if (class_places_.contains(name) && !removed.contains(name))
       throw HttpError({field, "a new name", "'" + name + "', a class of the model"});
     if (!added.insert(name).second) throw HttpError({field, "a new name", "'" + name + "' again"});
+  }
+}
+
+void BankNames::check_taught(const BankEdit& edit) const {
+  for (std::size_t i = 0; i < edit.teach.size(); ++i) {
+    const std::string& name = edit.teach[i].name;
+    const bool stays = class_places_.contains(name) && std::ranges::find(edit.remove, name) == edit.remove.end();
+    if (!stays && std::ranges::find(edit.add, name, &AddedClass::name) == edit.add.end())
+      unknown_name(fmt::format("bank.teach[{}].class", i), "a class of the bank", name, model_.classes.names);
   }
 }
 

@@ -48,17 +48,18 @@ struct ServedBank {
 /// Keeps the latest banks, so that the same edit is not made twice. Thread-safe.
 class EditedBanks {
  public:
-  /// Takes the model over.
-  EditedBanks(Model model, ThreadPool& pool);
+  /// Takes the model over. `samples`: the features of the samples that edits teach, which must outlive it.
+  EditedBanks(Model model, ThreadPool& pool, MatrixView<const float> samples = {});
 
   const ServedBank& original() const { return *original_; }
-  /// The bank after the edit: first classes are removed, then added. Throws bad_input as Model does.
+  /// The bank after the edit: first classes are removed, then added, then taught. Throws bad_input as Model does.
   std::shared_ptr<const ServedBank> after(const BankEdit& edit, ThreadPool& pool) const;
 
   static constexpr std::size_t kKept = 8;  ///< banks
 
  private:
   std::shared_ptr<const ServedBank> original_;
+  MatrixView<const float> samples_;
   mutable std::mutex mutex_;
   mutable std::list<std::pair<std::string, std::shared_ptr<const ServedBank>>> kept_;  ///< the latest first
 };
@@ -82,6 +83,7 @@ class BankNames {
   void name_attributes(AddedClass& added, const std::string& field) const;
   void check_removed(const BankEdit& edit) const;
   void check_added(const BankEdit& edit) const;
+  void check_taught(const BankEdit& edit) const;
 
   const Model& model_;
   std::vector<std::string> attributes_;

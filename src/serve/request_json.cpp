@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "base/text.hpp"
 #include "serve/http.hpp"
@@ -76,8 +77,30 @@ AddedClass added_class(JsonReader& json, const std::string& field, const Request
   return added;
 }
 
+TaughtClass taught_class(JsonReader& json, const std::string& field, const RequestLimits& limits,
+                         std::unordered_set<std::int32_t>& labelled) {
+  TaughtClass taught;
+  json.object(field, [&](const std::string& key) {
+    if (key == "class")
+      taught.name = class_name(json, field + ".class");
+    else if (key == "samples" && limits.samples > 0)
+      json.array(field + ".samples", [&](std::size_t i) {
+        const std::string place = fmt::format("{}.samples[{}]", field, i);
+        taught.samples.push_back(static_cast<std::int32_t>(json.integer(place, 0, limits.samples - 1)));
+        if (!labelled.insert(taught.samples.back()).second)
+          throw HttpError({place, "each sample once", fmt::format("{} again", taught.samples.back())});
+      });
+    else
+      throw HttpError({field, "class, and samples if the server holds some", "'" + key.substr(0, 64) + "'"});
+  });
+  if (taught.name.empty() || taught.samples.empty())
+    throw HttpError({field, "a class and at least one sample", "not both"});
+  return taught;
+}
+
 BankEdit bank_edit(JsonReader& json, const RequestLimits& limits) {
   BankEdit bank;
+  std::unordered_set<std::int32_t> labelled;
   json.object("bank", [&](const std::string& key) {
     if (key == "add")
       json.array("bank.add", [&](std::size_t i) {
@@ -90,8 +113,12 @@ BankEdit bank_edit(JsonReader& json, const RequestLimits& limits) {
           throw HttpError({"bank.remove", fmt::format("at most the {} classes of the model", limits.classes), "more"});
         bank.remove.push_back(class_name(json, fmt::format("bank.remove[{}]", i)));
       });
+    else if (key == "teach")
+      json.array("bank.teach", [&](std::size_t i) {
+        bank.teach.push_back(taught_class(json, fmt::format("bank.teach[{}]", i), limits, labelled));
+      });
     else
-      throw HttpError({"bank", "add and remove", "'" + key.substr(0, 64) + "'"});
+      throw HttpError({"bank", "add, remove and teach", "'" + key.substr(0, 64) + "'"});
   });
   return bank;
 }
@@ -116,11 +143,12 @@ void read_samples(JsonReader& json, const RequestLimits& limits, PredictRequest&
   if (limits.samples == 0) throw HttpError(400, "the server holds no samples", {"samples", "features", "samples"});
   if (json.at_string()) {
     if (json.string("samples") != "all") throw HttpError({"samples", "ids or \"all\"", "another text"});
-    for (std::size_t i = 0; i < limits.samples; ++i) request.samples.push_back(i);
+    for (std::size_t i = 0; i < limits.samples; ++i) request.samples.push_back(static_cast<std::int32_t>(i));
   } else {
     json.array("samples", [&](std::size_t i) {
       if (i == limits.batch) too_many("samples", limits.batch, "samples");
-      request.samples.push_back(json.integer(fmt::format("samples[{}]", i), 0, limits.samples - 1));
+      const std::size_t id = json.integer(fmt::format("samples[{}]", i), 0, limits.samples - 1);
+      request.samples.push_back(static_cast<std::int32_t>(id));
     });
   }
   if (request.samples.empty()) throw HttpError({"samples", "at least one sample", "none"});
@@ -224,7 +252,23 @@ BankEdit parse_bank_request(std::string_view text, const RequestLimits& limits) 
     bank = bank_edit(json, limits);
   });
   json.finish();
+  if (!bank.teach.empty()) throw HttpError({"bank.teach", "none: the file holds descriptions alone", "examples"});
   return bank;
+}
+
+SuggestRequest parse_suggest_request(std::string_view text, const RequestLimits& limits) {
+  SuggestRequest request;
+  JsonReader json(text);
+  json.object("", [&](const std::string& key) {
+    if (key == "count")
+      request.count = json.integer("count", 1, RequestLimits::kSuggestions);
+    else if (key == "bank")
+      request.bank = bank_edit(json, limits);
+    else
+      throw HttpError({key.substr(0, 64), "count or bank", "another key"});
+  });
+  json.finish();
+  return request;
 }
 
 }  // namespace parsnets

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct RequestLimits {
   std::size_t classes = 0;                     ///< of the model: no more can be removed
   static constexpr std::size_t kTop = 1000;    ///< classes per sample
   static constexpr std::size_t kPhotographs = 64;
+  static constexpr std::size_t kSuggestions = 100;
 };
 
 /// Attributes are in the user's scale, and are given in one of two ways: all in the order of the model, or by name.
@@ -33,17 +35,30 @@ struct AddedClass {
   std::vector<std::pair<std::string, float>> named = {};
 };
 
+/// Samples of the server that a person labelled.
+struct TaughtClass {
+  std::string name;
+  std::vector<std::int32_t> samples;  ///< ids
+};
+
 /// Changes of the class bank that hold for one request.
 struct BankEdit {
   std::vector<AddedClass> add;
   std::vector<std::string> remove;
-  bool empty() const { return add.empty() && remove.empty(); }
+  std::vector<TaughtClass> teach = {};
+  bool empty() const { return add.empty() && remove.empty() && teach.empty(); }
+};
+
+/// The body of /v1/suggest.
+struct SuggestRequest {
+  std::size_t count = 6;  ///< samples to label, at most
+  BankEdit bank = {};
 };
 
 struct PredictRequest {
   std::vector<float> features;           ///< n x d
   std::size_t rows = 0;                  ///< n
-  std::vector<std::size_t> samples;      ///< ids, in place of features
+  std::vector<std::int32_t> samples;     ///< ids, in place of features
   std::vector<std::string> photographs;  ///< image files, in place of features
   bool has_input = false;                ///< one of these was given
   std::size_t top = 5;
@@ -63,7 +78,8 @@ inline constexpr std::array kPredictParameters{"top",        "among",           
 PredictRequest parse_predict_request(std::string_view json, const RequestLimits& limits);
 /// The same without features and samples, from the parameters of a query; `bank` is JSON.
 PredictRequest parse_predict_query(const std::map<std::string, std::string>& query, const RequestLimits& limits);
-/// {"bank": {…}}.
+/// {"bank": {…}}, which teaches nothing.
 BankEdit parse_bank_request(std::string_view json, const RequestLimits& limits);
+SuggestRequest parse_suggest_request(std::string_view json, const RequestLimits& limits);
 
 }  // namespace parsnets

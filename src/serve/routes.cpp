@@ -177,6 +177,13 @@ std::vector<Route> routes_of(const Service& service, const Photographs* photogra
           });
   compute("/v1/explain", {"bank"},
           [&service](const Asked& asked) { return service.explain(asked.request, asked.features.view()); });
+  routes.push_back({"POST", "/v1/suggest", [&service, &turnstile, json](const HttpRequest& http) {
+                      if (http.type != "application/json")
+                        throw HttpError(415, "the body must be JSON", {"Content-Type", "application/json", http.type});
+                      const SuggestRequest request = parse_suggest_request(http.body, service.limits());
+                      const auto turn = turnstile.enter(http.deadline);
+                      return json(service.suggest(request));
+                    }});
   const auto bank = [&service, &turnstile](const HttpRequest& http) { return bank_response(service, turnstile, http); };
   routes.push_back({"POST", "/v1/bank", bank, false, false, {"format", "precision"}});
   return routes;

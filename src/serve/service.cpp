@@ -9,10 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_file.hpp"
+#include "base/row_blocks.hpp"
 #include "base/text.hpp"
 #include "formats/csv.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
 #include "parsnets/version.hpp"
 #include "serve/http.hpp"
 #include "serve/json_reader.hpp"
@@ -82,11 +84,11 @@ std::vector<std::string> sets_of(const ServedBank& bank, double coverage, Matrix
 
 Service::Service(Model model, ServedSamples samples, ServiceOptions options)
     : pool_(1),
+      samples_(std::move(samples)),
       scale_(model),
-      banks_(std::move(model), pool_),
+      banks_(std::move(model), pool_, samples_.features.view()),
       names_(banks_.original().model),
       device_banks_(banks_.original().model),
-      samples_(std::move(samples)),
       options_(std::move(options)) {
   const Model& served = banks_.original().model;
   limits_ = {served.dimensions,       served.attributes(),   options_.batch,
@@ -116,6 +118,7 @@ std::string Service::model_json() const {
   json["rejection"] = rejection_json(model);
   json["sets"] = !model.sets.empty();
   json["explains"] = model.direction == Direction::forward;
+  json["learns"] = model.targets == Targets::classes;
   json["device_banks"] = device_banks_.possible();
   json["photos"] = options_.photos.has_value();
   json["backbone"] = options_.photos ? source_json(*options_.photos) : Json();
@@ -168,12 +171,7 @@ std::string Service::samples_json() const {
 
 Matrix<float> Service::features_of(PredictRequest& request) const {
   if (!request.has_input) throw HttpError({"features", "features, samples or photographs", "none of them"});
-  if (!request.samples.empty()) {
-    Matrix<float> rows(request.samples.size(), limits_.dimensions);
-    for (std::size_t r = 0; r < rows.rows(); ++r)
-      std::ranges::copy(samples_.features.row(request.samples[r]), rows.row(r).begin());
-    return rows;
-  }
+  if (!request.samples.empty()) return gather_rows(samples_.features.view(), request.samples);
   auto* values = new std::vector<float>(std::move(request.features));
   return Matrix<float>::adopt(values->data(), request.rows, limits_.dimensions, [values](float*) { delete values; });
 }
@@ -284,6 +282,26 @@ std::string Service::explain(const PredictRequest& request, MatrixView<const flo
                                   {"predicted", why.predicted[c.index]},
                                   {"winner", value(winner, c.index)},
                                   {"runner_up", value(second, c.index)}});
+  return text_of(json);
+}
+
+std::string Service::suggest(const SuggestRequest& request) const {
+  const auto bank = banks_.after(names_.resolved(request.bank), pool_);
+  std::vector<std::uint8_t> labelled(samples_.samples.size());
+  for (const auto& taught : request.bank.teach)
+    for (const std::int32_t id : taught.samples) labelled[static_cast<std::size_t>(id)] = 1;
+  std::vector<std::int32_t> ids, chosen;
+  for (std::size_t i = 0; i < labelled.size(); ++i)
+    if (labelled[i] == 0) ids.push_back(static_cast<std::int32_t>(i));
+  Matrix<float> x = gather_rows(samples_.features.view(), ids);
+  for (const auto row : parsnets::suggest(bank->model, x.view(), request.count, pool_)) chosen.push_back(ids[row]);
+  std::vector<RankedClass> best(chosen.size());
+  x = gather_rows(samples_.features.view(), chosen);
+  if (!chosen.empty()) bank->predictor.rank(x.view(), bank->ranking, pool_, best);
+  Json json{{"suggestions", Json::array()}};
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    json["suggestions"].push_back(
+        {{"sample", chosen[i]}, {"guess", bank->model.classes.names[static_cast<std::size_t>(best[i].class_index)]}});
   return text_of(json);
 }
 

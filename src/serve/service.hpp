@@ -38,6 +38,8 @@ class Service {
   std::string predict(const PredictRequest& request, MatrixView<const float> features) const;
   /// Of one sample. Throws HttpError for any option but the bank.
   std::string explain(const PredictRequest& request, MatrixView<const float> features) const;
+  /// Which samples of the server a person should label, without those that the request teaches.
+  std::string suggest(const SuggestRequest& request) const;
   /// Every class of the edited bank that attributes describe, as CSV, `class,<attributes>`.
   std::string bank_csv(const BankEdit& edit) const;
   /// The edited bank as DeviceBanks::saved(). Throws also what predictions with this bank throw.
@@ -45,11 +47,11 @@ class Service {
 
  private:
   mutable ThreadPool pool_;  ///< of one thread: requests run side by side
+  ServedSamples samples_;
   AttributeScale scale_;
   EditedBanks banks_;
   BankNames names_;
   DeviceBanks device_banks_;
-  ServedSamples samples_;
   ServiceOptions options_;
   RequestLimits limits_;
 };

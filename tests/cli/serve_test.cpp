@@ -269,5 +269,5 @@ TEST_F(Serve, TheCommandsOfTheGuideWork) {
            " --noproxy '*' --silent --fail-with-body --max-time 60 > " + shell_quoted(dir / "answer");
     EXPECT_EQ(std::system(line.c_str()), 0) << line << "\n" << read_text_file(dir / "answer");
   }
-  EXPECT_EQ(commands, 9u);
+  EXPECT_EQ(commands, 11u);
 }

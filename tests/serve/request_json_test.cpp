@@ -37,7 +37,7 @@ TEST(RequestJson, ReadsEveryField) {
   EXPECT_EQ(request.bank.add.at(0).name, "é");
   EXPECT_EQ(request.bank.add.at(0).attributes, (std::vector<float>{1, 2}));
   EXPECT_EQ(request.bank.remove, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(parse_predict_request(R"({"samples":[9,0]})", kLimits).samples, (std::vector<std::size_t>{9, 0}));
+  EXPECT_EQ(parse_predict_request(R"({"samples":[9,0]})", kLimits).samples, (std::vector<std::int32_t>{9, 0}));
   EXPECT_EQ(parse_predict_request(R"({"samples":"all"})", kLimits).samples.size(), 10u);
 }
 

@@ -17,6 +17,7 @@
 #include "formats/npy.hpp"
 #include "model/prediction.hpp"
 #include "parsnets/error.hpp"
+#include "parsnets/field.hpp"
 #include "paths.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/served_model.hpp"
@@ -185,6 +186,57 @@ TEST(Routes, AClassIsAddedByTheNamesOfItsAttributes) {
   EXPECT_NE(wrong.body.find("did you mean '" + changed + "'?"), std::string::npos) << wrong.body;
 }
 
+TEST(Routes, SuggestsSamplesAndLearnsTheirLabels) {
+  auto& s = served();
+  ThreadPool pool(1);
+  Model model = model_to_serve();
+  const Matrix<float> x = small_samples(10);
+  const std::vector<std::size_t> expected = suggest(model, x.view(), 3, pool);
+  ASSERT_FALSE(expected.empty());
+  std::vector<std::size_t> found;
+  const Json first = s.post("/v1/suggest", R"({"count":3})").json();
+  const Json now = s.post("/v1/predict", R"({"samples":"all","top":1})").json()["predictions"];
+  for (const Json& one : first["suggestions"]) {
+    found.push_back(one["sample"]);
+    EXPECT_EQ(one["guess"], now[found.back()]["classes"][0]["class"]);
+  }
+  EXPECT_EQ(found, expected);
+  // The labels are examples of a class, for this request alone.
+  const std::string name = model.classes.names.back();
+  const std::string bank =
+      R"({"teach":[{"class":)" + json_string(name) + R"(,"samples":[)" + std::to_string(expected[0]) + "]}]}";
+  teach(model, name, MatrixView<const float>(x.row(expected[0]).data(), 1, x.cols()), pool);
+  const Predictor predictor(model, pool);
+  std::vector<RankedClass> best(10);
+  predictor.rank(x.view(), Ranking(model), pool, best);
+  const Json taught = s.post("/v1/predict", R"({"samples":"all","top":1,"bank":)" + bank + "}").json()["predictions"];
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(taught[i]["classes"][0]["score"], best[i].score, 1e-5) << i;
+  EXPECT_NE(taught, now);
+  EXPECT_EQ(s.post("/v1/predict", R"({"samples":"all","top":1})").json()["predictions"], now);
+  for (const Json& one : s.post("/v1/suggest", R"({"count":100,"bank":)" + bank + "}").json()["suggestions"])
+    EXPECT_NE(one["sample"], expected[0]) << "has a label";
+  // What cannot be taught, and where that is said.
+  const auto field = [&](const std::string& edit, const char* target = "/v1/suggest") {
+    const RawResponse response = s.post(target, "{\"bank\":{" + edit + "}}");
+    EXPECT_EQ(response.status, 400) << edit;
+    return response.json().value("field", "");
+  };
+  EXPECT_EQ(field(R"("teach":[{"class":"nobody","samples":[1]}])"), "bank.teach[0].class");
+  EXPECT_EQ(field(R"("teach":[{"class":"nobody","samples":[10]}])"), "bank.teach[0].samples[0]");
+  EXPECT_EQ(field(R"("teach":[{"class":"a","samples":[1]},{"class":"b","samples":[1]}])"), "bank.teach[1].samples[0]");
+  EXPECT_EQ(field(R"("teach":[{"class":"a","samples":[]}])"), "bank.teach[0]");
+  EXPECT_EQ(
+      field(R"("teach":[{"class":)" + json_string(name) + R"(,"samples":[1]}],"remove":[)" + json_string(name) + "]"),
+      "bank.teach[0].class");
+  EXPECT_EQ(field(bank.substr(1, bank.size() - 2), "/v1/bank"), "bank.teach");
+  EXPECT_EQ(s.post("/v1/suggest", R"({"count":0})").json()["field"], "count");
+  // A class that the request adds can be taught, too.
+  const std::string added = R"("add":[)" + class_json("new", s.service.limits().attributes) +
+                            R"(],"teach":[{"class":"new","samples":[0,1]}])";
+  const auto own = s.post("/v1/predict", R"({"samples":[0],"bank":{)" + added + "}}");
+  EXPECT_EQ(own.status, 200) << own.body;
+}
+
 TEST(Routes, ErrorsNameThePlaceInTheRequest) {
   const auto error = [](const char* path, const std::string& body, const std::string& type = "application/json") {
     return served().post(path, body, type).json();
@@ -303,7 +355,7 @@ TEST(Routes, TheDescriptionMatchesTheServer) {
   };
   // A request that gets this status; an empty response where there is none here.
   const auto answer = [&](const std::string& method, const std::string& path, const std::string& status) {
-    const bool get = method == "get", bank = path == "/v1/bank";
+    const bool get = method == "get", bank = path == "/v1/bank" || path == "/v1/suggest";
     const std::string real = real_path(path), line = (get ? "GET " : "POST ") + real + " HTTP/1.1\r\n";
     if (status == "200")
       return get ? s.get(real) : s.post(real, bank ? "{\"bank\":{}}" : path == "/v1/explain" ? plain : good);

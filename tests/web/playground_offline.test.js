@@ -43,6 +43,7 @@ describe("the page without a server", () => {
     assert.equal(await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute("content"),
       "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:");
     assert.equal(await page.evaluate(() => navigator.onLine), false);
+    assert.equal(await page.getByRole("button", { name: "Label six" }).count(), 0);
     const refused = await page.evaluate(() => new Promise((resolve) => {
       document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective), { once: true });
       fetch("https://example.org/").catch(() => {});

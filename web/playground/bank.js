@@ -1,6 +1,7 @@
 // The class bank as edited on the page: classes of one's own, and classes of the model that are hidden. A class of one's
 // own is a class to start from and the attributes that differ: {id, name, base, changes: {attribute: value}}; where it
 // redescribes a class of the model, `replaces` is the name of that one.
+// Samples that the reader labelled are `taught`: {sample: the name of a class, or the id of one of the reader's own}.
 // `base` is the name of a class, or one of these.
 const NOTHING = "";
 const AVERAGE = "\u0000average";
@@ -21,7 +22,7 @@ class Bank {
       const known = this.classes.map((one) => one.attributes && one.attributes[j]).filter(isNumber);
       return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : attribute.minimum;
     });
-    this.state = this.restored() || { own: [], hidden: [], next: 1 };
+    this.state = { ...(this.restored() || { own: [], hidden: [], next: 1 }), taught: {} };
     this.past = [];  // {state, text}: before the edit that `text` describes
     this.future = [];
   }
@@ -93,7 +94,24 @@ class Bank {
   // What requests carry; undefined without edits.
   request() {
     const add = this.state.own.filter((one) => !this.problem(one)).map((one) => ({ class: one.name, attributes: this.values(one) }));
-    return add.length || this.state.hidden.length ? { add, remove: this.state.hidden } : undefined;
+    const teach = this.examples();
+    if (!add.length && !this.state.hidden.length && !teach.length) return undefined;
+    return { add, remove: this.state.hidden, ...(teach.length ? { teach } : {}) };
+  }
+
+  isTaught(sample) {
+    return sample in this.state.taught;
+  }
+
+  // The labels of the reader, of classes that are present.
+  examples() {
+    const present = new Set(this.present().map((one) => one.name));
+    const samples = new Map();
+    for (const [sample, label] of Object.entries(this.state.taught)) {
+      const one = isNumber(label) ? this.own(label) : { name: label };
+      if (one && present.has(one.name) && !(one.id && this.problem(one))) samples.set(one.name, [...(samples.get(one.name) || []), Number(sample)]);
+    }
+    return [...samples].map(([name, ids]) => ({ class: name, samples: ids }));
   }
 
   // Edits ------------------------------------------------------------------------------------------------------------
@@ -109,8 +127,8 @@ class Bank {
   }
 
   add(name, base) {
-    const { own, hidden, next } = this.state;
-    this.edit(`new class${name ? ` ${Names.of(name)}` : ""}`, null, { own: [...own, { id: next, name, base, changes: {} }], hidden, next: next + 1 });
+    const { own, next } = this.state;
+    this.edit(`new class${name ? ` ${Names.of(name)}` : ""}`, null, { ...this.state, own: [...own, { id: next, name, base, changes: {} }], next: next + 1 });
     return next;
   }
 
@@ -124,13 +142,20 @@ class Bank {
   redescribe(name, base) {
     const { own, hidden, next } = this.state;
     this.edit(`redescribe ${Names.of(name)}`, null,
-      { own: [...own, { id: next, name, base, changes: {}, replaces: name }], hidden: [...hidden, name], next: next + 1 });
+      { ...this.state, own: [...own, { id: next, name, base, changes: {}, replaces: name }], hidden: [...hidden, name], next: next + 1 });
     return next;
   }
 
   hide(name, hidden) {
     const others = this.state.hidden.filter((other) => other !== name);
     this.edit(`${hidden ? "hide" : "show"} ${Names.of(name)}`, null, { ...this.state, hidden: hidden ? [...others, name] : others });
+  }
+
+  // `labels`: [sample, name of a class that is present].
+  teach(labels) {
+    const label = (name) => (this.state.own.find((one) => one.name === name && !this.problem(one)) || { id: name }).id;
+    this.edit(`label ${count(labels.length, "picture")}`, null,
+      { ...this.state, taught: { ...this.state.taught, ...Object.fromEntries(labels.map(([sample, name]) => [sample, label(name)])) } });
   }
 
   // The class of the model that it replaces comes back, unless another class of yours has that name.
@@ -197,7 +222,7 @@ class Bank {
   }
 
   changed() {
-    Session.set(this.storageKey, JSON.stringify(this.state));
+    Session.set(this.storageKey, JSON.stringify({ ...this.state, taught: {} }));  // the server may hold other samples by then
     this.onChange();
   }
 

@@ -16,7 +16,7 @@ class ClassList {
         element("button", { type: "button", id: "new-class", class: "primary", onclick: () => page.edit(page.bank.add("", NOTHING), "new-class") }, "New class")),
       element("p", { class: "note guide" }, "Define a class the model was never trained on: choose a similar class, and move the sliders of the "
         + "attributes that differ. Predictions update as you move them. You can also redescribe an unseen class. "
-        + `Reloading the page clears ${page.model.photos ? "your photos and " : ""}the undo history.`),
+        + `Reloading the page clears ${wordList([page.model.photos && "your photos", Suggestions.offered(page) && "your labels", "the undo history"].filter(Boolean))}.`),
       this.page.bank.classes.length > 15 ? this.search : "",
       this.rows,
       element("div", { class: "buttons", role: "group", "aria-label": "Save" },
@@ -77,7 +77,8 @@ class ClassList {
   // Asks for the edited bank and saves it; false: it cannot be had, and the page says why.
   async download(path, file) {
     try {
-      const blob = await (await Server.call(path, { body: { bank: this.page.bank.request() || {} } })).blob();
+      const { add = [], remove = [] } = this.page.bank.request() || {};
+      const blob = await (await Server.call(path, { body: { bank: { add, remove } } })).blob();
       const link = element("a", { href: URL.createObjectURL(blob), download: file });
       link.click();
       window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
@@ -96,10 +97,11 @@ class ClassList {
       ...missing.map(([name, why]) => element("p", { class: "warning" }, `Not exported: ${Names.of(name)}. ${why}`)));
   }
 
-  // Classes of one's own that cannot be used yet.
+  // Classes of one's own that cannot be used yet, and what files of descriptions do not hold.
   unusable() {
     const { bank } = this.page;
-    return bank.state.own.filter((one) => bank.problem(one)).map((one) => [one.name || "unnamed", bank.problem(one)]);
+    const labels = bank.examples().length ? [["your labels", "parsnets classes teach adds examples to a model file."]] : [];
+    return [...bank.state.own.filter((one) => bank.problem(one)).map((one) => [one.name || "unnamed", bank.problem(one)]), ...labels];
   }
 
   async save() {

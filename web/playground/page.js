@@ -6,6 +6,7 @@ const Page = {
   selected: null,
   rejecting: false,
   coverage: 0.9,
+  predictedState: null,  // what the bank was like then
   chosenFrom: new Set(),  // the names of the classes that the predictions on the page chose from
   items: [],  // photos of one's own, then samples: {photo, id, name, label, features, url, prediction}
 
@@ -72,6 +73,7 @@ const Page = {
     Page.list = new ClassList(Page);
     Page.editor = new Editor(Page);
     Page.grid = new Grid(Page);
+    Page.suggestions = new Suggestions(Page);
     Page.photoInput = new PhotoInput(Page);
     History.start({
       onBack: () => {
@@ -104,6 +106,7 @@ const Page = {
 
   async predictAll(signal) {
     const names = Page.bank.present().map((one) => one.name);
+    const { state } = Page.bank;
     const photos = Page.items.filter((item) => item.photo);
     const samples = Page.items.filter((item) => !item.photo);
     const ask = (what, items) => (items.length ? Server.json("/v1/predict", Page.request({ ...what, top: 1 }), signal) : { predictions: [] });
@@ -114,6 +117,7 @@ const Page = {
         item.prediction = ofPhotos.predictions[i];
       });
       Page.chosenFrom = new Set(names);
+      Page.predictedState = state;
       for (const item of samples) item.prediction = ofSamples.predictions[item.id];
       Page.solved("prediction");
       Page.showAll();
@@ -136,6 +140,7 @@ const Page = {
 
   showAll() {
     Page.grid.update();
+    Page.suggestions.update();
     document.getElementById("offset").textContent = Page.offsetNote();
     if (Page.editor.id === null) {
       Page.list.update();
