@@ -4,8 +4,8 @@
 #   parsnets_playground_page(target)   adds <build>/generated/playground_files.cpp to the target: it defines what
 #                                      src/serve/playground_files.hpp declares
 #
-# The page without a server, of `parsnets page`, is the same but for offline.js in the place of server.js, and with the
-# npm package's module in front.
+# The page without a server, of `parsnets page`, is the same but for offline.js in the place of server.js, and with
+# photo_reader.js and the npm package's module in front.
 #
 # The files alone, without configuring a build:
 #   cmake -DOUTPUT=<folder> -P cmake/PlaygroundPage.cmake   writes playground.html, .css, .js and playground_files.cpp
@@ -21,6 +21,7 @@ set(PARSNETS_PLAYGROUND_JS
   playground/suggest.js playground/history.js playground/page.js)
 set(PARSNETS_OFFLINE_JS ${PARSNETS_PLAYGROUND_JS})
 list(TRANSFORM PARSNETS_OFFLINE_JS REPLACE "playground/server.js" "playground/offline.js")
+list(PREPEND PARSNETS_OFFLINE_JS playground/photo_reader.js)
 list(PREPEND PARSNETS_OFFLINE_JS ../npm/index.js)
 foreach(part PLAYGROUND_HTML PLAYGROUND_CSS PLAYGROUND_JS OFFLINE_JS)
   list(TRANSFORM PARSNETS_${part} PREPEND ${CMAKE_CURRENT_LIST_DIR}/../web/)

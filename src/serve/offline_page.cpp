@@ -32,7 +32,7 @@ Json scale_json(const Model& model) {
 
 }  // namespace
 
-std::string offline_page(Model model, ServedSamples samples, const std::string& name, ThreadPool& pool) {
+std::string offline_page(Model model, ServedSamples samples, Json backbone, const std::string& name, ThreadPool& pool) {
   const std::vector<std::byte> device = device_file(model, Precision::int8, 0, pool);
   ServiceOptions options;
   options.name = name;
@@ -49,6 +49,8 @@ std::string offline_page(Model model, ServedSamples samples, const std::string& 
             {"simd", base64(parsnets_simd_wasm())}};
   data["model"]["sets"] = false;
   data["model"]["offline"] = true;
+  data["model"]["photos"] = !backbone.is_null();
+  data["backbone"] = std::move(backbone);
   if (!shown.sheet.bytes.empty()) data["sheet"] = picture_json(shown.sheet);
   for (const Picture& picture : shown.pictures) data["pictures"].push_back(picture_json(picture));
   std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace), safe;

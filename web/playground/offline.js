@@ -63,7 +63,7 @@ const Server = {
     await new Promise((resume) => window.setTimeout(resume));  // so that the page can draw in between
     if (signal && signal.aborted) throw new DOMException("no longer wanted", "AbortError");
     try {
-      const answer = Server.answer(path, body);
+      const answer = await Server.answer(path, body);
       return new Response(answer instanceof Blob || typeof answer === "string" ? answer : JSON.stringify(answer));
     } catch (error) {
       if (!(error instanceof ParsNetsError)) throw error;
@@ -80,6 +80,7 @@ const Server = {
       case "/v1/samples": return Server.data.samples;
       case "/v1/samples/sheet": return Server.blob(Server.data.sheet);
       case "/v1/predict": return Server.predict(body);
+      case "/v1/predict?top=1&return_features=true": return Server.readPhoto(body);
       case "/v1/explain": return Server.explain(body);
       case "/v1/bank": return Server.table(body.bank || {});
       case "/v1/bank?format=device":
@@ -113,6 +114,15 @@ const Server = {
     if (features) return features.map((row) => Float32Array.from(row));
     const chosen = samples === "all" ? Server.data.samples.samples.map((one) => one.id) : samples;
     return chosen.map((id) => Server.features.subarray(id * d, (id + 1) * d));
+  },
+
+  async readPhoto(image) {
+    Server.reader = Server.reader || new PhotoReader(Server.data.backbone);
+    try {
+      return { features: [Array.from(await Server.reader.features(image))] };
+    } catch (error) {
+      throw new ServerProblem("refused", `${String(error.message || error).replace(/\.$/, "")}.`);
+    }
   },
 
   predict(request) {

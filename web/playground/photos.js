@@ -13,7 +13,7 @@ class PhotoInput {
     const button = document.getElementById("choose-photo");
     const hint = document.getElementById("photo-hint");
     if (!model.photos) {
-      if (model.offline) hint.textContent = "Your own photos need a server: this page has no backbone.";
+      if (model.offline) hint.append(...withCode("This page has no backbone for your own photos: `parsnets page --backbone` writes one that has."));
       else hint.append(...withCode("To use your own photos, start the server with a backbone: `parsnets serve --backbone resnet50.onnx …`"));
       window.addEventListener("dragover", (event) => event.preventDefault());
       window.addEventListener("drop", (event) => {
@@ -57,7 +57,7 @@ class PhotoInput {
     this.problems = [];
     const limit = page.model.limits.body_bytes;
     for (const file of files) {
-      if (file.size > limit) this.tell(file, `the file has ${bytes(file.size)}; the server takes at most ${bytes(limit)}.`);
+      if (file.size > limit) this.tell(file, `the file has ${bytes(file.size)}; ${page.model.offline ? "this page" : "the server"} takes at most ${bytes(limit)}.`);
       else this.queue.push(file);
     }
     page.grid.build();
