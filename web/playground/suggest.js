@@ -48,7 +48,7 @@ class Suggestions {
         element("p", { class: "note" }, `Classified as ${Names.of(guess)}`)) };
     });
     this.form.replaceChildren(element("h3", {}, `Which classes are these ${count(suggestions.length, "picture")} of?`),
-      element("p", { class: "note" }, "The model learns most from them. They become examples of the classes that you choose. Undo takes them back."),
+      element("p", { class: "note" }, "The model should learn most from these. They become examples of the classes that you choose. Undo takes them back."),
       element("ul", { class: "suggestions" }, ...this.asked.map(({ node }) => node)),
       element("div", { class: "buttons", role: "group", "aria-label": "Labels" }, element("button", { class: "primary" }, "Teach"),
         element("button", { type: "button", onclick: () => this.close() }, "Cancel")));
