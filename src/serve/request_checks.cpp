@@ -275,6 +275,7 @@ RequestHead parse_request_head(std::string_view text) {
     if (std::ranges::count(kOnce, name) > 0 && head.find(name) != &head.headers.back().second)
       throw HttpError(400, fmt::format("more than one header {}", name));
   }
+  if (head.method.empty()) throw HttpError(400, "the head has no request line");
   read_length(head);
   return head;
 }

@@ -166,6 +166,8 @@ TEST(RateLimiter, RemembersABoundedNumberOfClients) {
   EXPECT_LE(limiter.clients(), 2u) << "full buckets are forgotten";
 }
 
+TEST(RequestHead, NoHeadAtAllIsRefused) { EXPECT_THROW(parse_request_head(""), HttpError); }
+
 TEST(RequestHead, ReadsLineHeadersAndLength) {
   const auto head = parse_request_head(
       "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-LENGTH:\t12 \r\nConnection: Keep-Alive, Close\r\n\r\n");
