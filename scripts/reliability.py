@@ -182,8 +182,11 @@ def coverage_part(part):
 
 
 def soak_part(part):
-    yield "| | |\n|---|---:|\n" + "\n".join(f"| {name} | {value} |" for name, value in part.items()
-                                            if isinstance(value, (int, float, str)))
+    rows = [(f"{name}, {inner}" if inner else name, value) for name, of_name in part.items()
+            for inner, value in (of_name.items() if isinstance(of_name, dict) else [("", of_name)])]
+    shown = [(name, f"{value:,.4g}" if isinstance(value, float) else value if isinstance(value, str) else number(value))
+             for name, value in rows if isinstance(value, (int, float, str))]
+    yield "| | |\n|---|---:|\n" + "\n".join(f"| {name} | {value} |" for name, value in shown)
 
 
 def summary(figures):
