@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/finite.hpp"
 #include "base/householder.hpp"
 #include "base/linalg.hpp"
 #include "parsnets/error.hpp"
@@ -380,7 +381,7 @@ Pairs tridiagonal_pairs(std::span<double> d, std::span<double> e, std::size_t wa
 double scale(MatrixView<const double> from, Matrix<double>& a) {
   if (from.rows() != from.cols() || from.empty())
     throw Error(ErrorCode::failure, "internal error: shapes do not agree in an eigenvalue problem");
-  if (!std::all_of(from.data(), from.data() + from.size(), [](double v) { return std::isfinite(v); }))
+  if (!all_finite(from.values()))
     throw Error(ErrorCode::failure, "the matrix of an eigenvalue problem has non-finite values");
   double largest = 0;
   for (std::size_t i = 0; i < from.size(); ++i) largest = std::max(largest, std::abs(from.data()[i]));

@@ -3,21 +3,32 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/simd.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
-double dot(std::span<const double> a, std::span<const double> b) {
+namespace {
+
+PARSNETS_SIMD double dot_of(const double* a, const double* b, std::size_t count) {
   constexpr std::size_t kLanes = 8;
   double lanes[kLanes] = {};
   std::size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes)
+  for (; i + kLanes <= count; i += kLanes)
     for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
   double sum = 0;
-  for (; i < a.size(); ++i) sum += a[i] * b[i];
+  for (; i < count; ++i) sum += a[i] * b[i];
   for (const double lane : lanes) sum += lane;
   return sum;
 }
+
+PARSNETS_SIMD void subtract_scaled(double* from, double factor, const double* what, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) from[i] -= factor * what[i];
+}
+
+}  // namespace
+
+double dot(std::span<const double> a, std::span<const double> b) { return dot_of(a.data(), b.data(), a.size()); }
 
 Reflection make_reflection(std::span<double> x) {
   const double first = x[0], rest = dot(x.subspan(1), x.subspan(1));
@@ -67,7 +78,7 @@ void orthonormalise_rows(MatrixView<double> a, ThreadPool* pool) {
       for (std::size_t i = j + 1; i < end; ++i) {
         const auto row = a.row(i).subspan(j);
         const double part = made.factor * dot(row, v);
-        for (std::size_t c = 0; c < v.size(); ++c) row[c] -= part * v[c];
+        subtract_scaled(row.data(), part, v.data(), v.size());
       }
     }
     apply_reflections(pool, Order::first, n - begin, std::span(factors).subspan(begin, end - begin),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/simd.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
@@ -35,17 +36,25 @@ template void multiply(ThreadPool&, Trans, MatrixView<const float>, Trans, Matri
 template void multiply(ThreadPool&, Trans, MatrixView<const double>, Trans, MatrixView<const double>,
                        MatrixView<double>, double, double);
 
-double dot(std::span<const float> a, std::span<const float> b) {
-  check(a.size() == b.size(), "dot");
-  constexpr std::size_t kLanes = 8;  // independent sums, which the compiler may keep in vector registers
+namespace {
+
+PARSNETS_SIMD double dot_of(const float* a, const float* b, std::size_t count) {
+  constexpr std::size_t kLanes = 8;  // independent sums, which the compiler keeps in vector registers
   double lanes[kLanes] = {};
   std::size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes)
+  for (; i + kLanes <= count; i += kLanes)
     for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(a[i + l]) * static_cast<double>(b[i + l]);
   double sum = 0;
-  for (; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   for (const double lane : lanes) sum += lane;
   return sum;
+}
+
+}  // namespace
+
+double dot(std::span<const float> a, std::span<const float> b) {
+  check(a.size() == b.size(), "dot");
+  return dot_of(a.data(), b.data(), a.size());
 }
 
 // Tile by tile: a column at a time would miss the cache at every step.

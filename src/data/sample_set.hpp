@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/finite.hpp"
 #include "base/row_blocks.hpp"
 #include "base/scratch_file.hpp"
 #include "parsnets/dataset.hpp"
@@ -45,8 +46,8 @@ inline void check_finite_rows(MatrixView<const float> features, std::span<const 
                               const std::string& file, std::size_t first = 0) {
   for (const auto r : rows) {
     const auto row = features.row(static_cast<std::size_t>(r));
+    if (all_finite(row)) continue;
     const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
-    if (bad == row.end()) continue;
     throw Error(BadInput{
         file, fmt::format("row {}, column {} (counted from 0)", first + static_cast<std::size_t>(r), bad - row.begin()),
         "a finite number", fmt::format("{}", *bad), "remove the row or correct the value"});

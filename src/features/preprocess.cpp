@@ -6,26 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "base/finite.hpp"
 #include "base/linalg.hpp"
-#include "base/row_products.hpp"
+#include "base/simd.hpp"
 #include "parsnets/error.hpp"
 
 namespace parsnets {
 
 namespace {
-
-/// dot(x, x) to the bit.
-PARSNETS_SIMD double squared_length(const float* x, std::size_t count) {
-  constexpr std::size_t kLanes = 8;
-  double lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
-  double sum = 0;
-  for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  for (const double lane : lanes) sum += lane;
-  return sum;
-}
 
 PARSNETS_SIMD void multiply_all(float* x, std::size_t count, double factor) {
   for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(x[i] * factor);
@@ -41,7 +29,7 @@ PARSNETS_SIMD void subtract(float* x, const float* mean, std::size_t count) {
 
 /// A zero vector has no direction and stays zero.
 void to_unit_length(std::span<float> x) {
-  const double norm = std::sqrt(squared_length(x.data(), x.size()));
+  const double norm = std::sqrt(dot(std::span<const float>(x), x));
   if (norm == 0) return;
   multiply_all(x.data(), x.size(), 1 / norm);
 }
@@ -64,12 +52,11 @@ std::span<const float> checked_row(MatrixView<const float> matrix, std::int32_t 
     throw Error(ErrorCode::failure,
                 fmt::format("internal error: row {} of {}, which has {}", index, field, matrix.rows()));
   const auto row = matrix.row(static_cast<std::size_t>(index));
-  for (std::size_t j = 0; j < row.size(); ++j)
-    if (!std::isfinite(row[j]))
-      throw Error(BadInput{"the data set", field, "finite numbers",
-                           fmt::format("{} in row {}, column {}", row[j], index, j),
-                           "remove the row or correct the value"});
-  return row;
+  if (all_finite(row)) return row;
+  const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
+  throw Error(BadInput{"the data set", field, "finite numbers",
+                       fmt::format("{} in row {}, column {}", *bad, index, bad - row.begin()),
+                       "remove the row or correct the value"});
 }
 
 struct ColumnStatistics {

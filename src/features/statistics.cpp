@@ -10,7 +10,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/finite.hpp"
 #include "base/linalg.hpp"
+#include "base/simd.hpp"
 #include "data/feature_source.hpp"
 #include "features/preprocess.hpp"
 #include "parsnets/error.hpp"
@@ -23,6 +25,11 @@ constexpr std::size_t kPrepared = 2048;  ///< samples scaled at a time
 
 void add_to(std::span<double> sum, std::span<const double> what) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += what[i];
+}
+
+/// sum += factor·row
+PARSNETS_SIMD void add_scaled_row(double* sum, const float* row, double factor, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) sum[j] += factor * row[j];
 }
 
 /// Part of the file format: group and order of kept rows depend on it.
@@ -44,18 +51,15 @@ bool before(const KeptRow& a, const KeptRow& b) {
                             });
 }
 
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
-}
-
 [[noreturn]] void refuse(const std::string& field, const std::string& expected, const std::string& found) {
   throw Error(BadInput{"statistics", field, expected, found, ""});
 }
 
 void require_finite(MatrixView<const float> features, std::size_t r) {
   const auto row = features.row(r);
-  if (const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); }); bad != row.end())
-    refuse("features", "finite numbers", fmt::format("{} in row {}, column {}", *bad, r, bad - row.begin()));
+  if (all_finite(row)) return;
+  const auto bad = std::ranges::find_if_not(row, [](float v) { return std::isfinite(v); });
+  refuse("features", "finite numbers", fmt::format("{} in row {}, column {}", *bad, r, bad - row.begin()));
 }
 
 }  // namespace
@@ -109,7 +113,15 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
       const std::span<const Sample> samples(groups[g].data() + begin, std::min(kPrepared, groups[g].size() - begin));
       block.clear();
       for (const Sample& sample : samples) block.push_back(sample.row);
-      Matrix<float> x = preprocessed_rows(scale, features, block, pool);
+      // Neighbouring samples that are neither scaled nor weighed are read where they are.
+      const bool in_place = scale.scaling == FeatureScaling::none &&
+                            block.back() - block.front() + 1 == std::ssize(block) && std::ranges::is_sorted(block) &&
+                            std::ranges::all_of(samples, [](const Sample& sample) { return sample.weight == 1; });
+      Matrix<float> prepared = in_place ? Matrix<float>() : preprocessed_rows(scale, features, block, pool);
+      const MatrixView<const float> x =
+          in_place ? MatrixView<const float>(features.row(static_cast<std::size_t>(block[0])).data(), block.size(),
+                                             features.cols())
+                   : prepared.view();
       for (std::size_t i = 0; i < block.size(); ++i) {
         const auto r = static_cast<std::size_t>(block[i]), label = static_cast<std::size_t>(labels[r]);
         const double weight = samples[i].weight;
@@ -124,14 +136,14 @@ void Statistics::accumulate(MatrixView<const float> features, std::span<const st
       pool.parallel_for(x.cols(), 256, [&](std::size_t first, std::size_t last, std::size_t) {
         for (std::size_t i = 0; i < block.size(); ++i) {
           double* sum = p_.class_sums.row(static_cast<std::size_t>(labels[static_cast<std::size_t>(block[i])])).data();
-          float* row = x.row(i).data();
           const double weight = samples[i].weight, root = std::sqrt(weight);
-          for (std::size_t j = first; j < last; ++j) sum[j] += sign * weight * row[j];
+          add_scaled_row(sum + first, x.row(i).data() + first, sign * weight, last - first);
           if (weight != 1)
-            for (std::size_t j = first; j < last; ++j) row[j] = static_cast<float>(row[j] * root);
+            for (float& v : prepared.row(i).subspan(first, last - first)) v = static_cast<float>(v * root);
         }
       });
-      add_gram_of_columns(pool, x.view(), sign, p_.products[g].view());
+      add_gram_lower(pool, x, sign, p_.products[g].view());
+      if (begin + samples.size() == groups[g].size()) mirror_lower(pool, p_.products[g].view());
       p_.samples =
           sign > 0 ? p_.samples + block.size() : p_.samples - std::min<std::uint64_t>(p_.samples, block.size());
     }
@@ -273,7 +285,7 @@ Statistics Statistics::from_parts(Parts parts) {
       refuse(field, fmt::format("at most {}", parts.options.kept_rows), std::to_string(parts.kept[c].size()));
     double weight = 0;
     for (KeptRow& row : parts.kept[c]) {
-      if (row.values.size() != d || !std::ranges::all_of(row.values, [](float v) { return std::isfinite(v); }))
+      if (row.values.size() != d || !all_finite(row.values))
         refuse(field, fmt::format("{} finite numbers each", d), "others");
       if (!(row.weight > 0) || !std::isfinite(row.weight))
         refuse(field, "positive weights", fmt::format("{}", row.weight));

@@ -173,7 +173,7 @@ FieldSearch::Round FieldSearch::expect(const Matrix<float>& given, ThreadPool& p
   const std::size_t n = samples_.rows(), k = vectors.rows(), o = vectors.cols();
   Round found{std::vector<double>(k, 0.0), std::vector<double>(k, 0.0), Matrix<double>(k, o, 0.0), 0, 0};
   Matrix<float> share(std::min(kSearchRows, n), k), sums(k, o, 0.0f);
-  std::vector<double> likelihood(share.rows());
+  std::vector<double> likelihood(share.rows()), staying(share.rows());
   for (std::size_t first = 0; first < n; first += kSearchRows) {
     const std::size_t rows = std::min(kSearchRows, n - first);
     const MatrixView<const float> block(samples_.row(first).data(), rows, o);
@@ -187,19 +187,25 @@ FieldSearch::Round FieldSearch::expect(const Matrix<float>& given, ThreadPool& p
         const double sum = std::exp(rest - top) + exponentials(sharpness_, top, row);
         for (float& v : row) v = static_cast<float>(v / sum);
         likelihood[i] = top + std::log(sum);
+        staying[i] = std::exp(rest - likelihood[i]);
       }
     });
     multiply(pool, Trans::yes, MatrixView<const float>(share.data(), rows, k), Trans::no, block, sums.view(), 1.0f,
              1.0f);
-    for (std::size_t i = 0; i < rows; ++i) {  // in one order, whatever the number of threads
+    // In one order, whatever the number of threads.
+    for (std::size_t i = 0; i < rows; ++i) {
       found.likelihood += likelihood[i];
-      found.staying += std::exp(rest_[first + i] - likelihood[i]);
-      const auto row = r.row(i);
-      for (std::size_t c = 0; c < k; ++c) {
-        found.support[c] += row[c];
-        found.squares[c] += static_cast<double>(row[c]) * row[c];
-      }
+      found.staying += staying[i];
     }
+    pool.parallel_for(k, 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        const auto row = r.row(i);
+        for (std::size_t c = begin; c < end; ++c) {
+          found.support[c] += row[c];
+          found.squares[c] += static_cast<double>(row[c]) * row[c];
+        }
+      }
+    });
   }
   for (std::size_t c = 0; c < k; ++c) {
     const double examples = taught_.samples.empty() ? 0 : taught_.samples[c];

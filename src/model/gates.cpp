@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/finite.hpp"
 #include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "base/row_products.hpp"
@@ -88,7 +89,7 @@ void select_exactly(const Gates& gates, std::span<const float> e, std::span<doub
 /// From approximate scores (K values), each within margin/2 of the true one.
 void select_by_scores(const Gates& gates, std::span<const float> e, std::span<const float> scores, double margin,
                       GateRoom& room, std::span<std::uint16_t> chosen) {
-  if (!std::isfinite(margin) || !std::ranges::all_of(scores, [](float s) { return std::isfinite(s); }))
+  if (!std::isfinite(margin) || !all_finite(scores))
     return select_exactly(gates, e, room.exact, room.sorted, chosen);
   std::ranges::copy(scores, room.ranked.begin());
   const double threshold = kth_largest(std::span(room.ranked), gates.open);

@@ -7,22 +7,12 @@
 #include <limits>
 
 #include "base/linalg.hpp"
+#include "base/finite.hpp"
 #include "base/row_products.hpp"
 
 namespace parsnets {
 
 namespace {
-
-/// The bits of an exponent that no finite number has; or-ing them up is faster than asking each number.
-constexpr std::uint32_t kNotFinite = 0x7f800000;
-
-/// 0 if all are finite.
-PARSNETS_SIMD std::uint32_t not_finite(const float* scores, std::size_t count) {
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    found |= (std::bit_cast<std::uint32_t>(scores[i]) & kNotFinite) == kNotFinite ? 1u : 0u;
-  return found;
-}
 
 PARSNETS_SIMD void to_lengths(const float* squares, float* lengths, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) lengths[i] = std::sqrt(squares[i]);
@@ -64,7 +54,7 @@ bool score_block(Similarity kind, std::span<const float* const> f, const ClassBl
     to_lengths(classes.squares.data(), lengths, count);
     std::replace(lengths, lengths + count, 0.0f, std::numeric_limits<float>::infinity());
   }
-  std::uint32_t bad = 0;
+  bool finite = true;
   for (std::size_t r = 0; r < f.size(); ++r) {
     float* scores = out[r] + offset;
     if (kind == Similarity::euclidean) to_distances(scores, classes.squares.data(), count, room.squares[r]);
@@ -72,9 +62,9 @@ bool score_block(Similarity kind, std::span<const float* const> f, const ClassBl
       to_cosines(scores, lengths, count, std::sqrt(room.squares[r]));
     else if (kind == Similarity::cosine && room.squares[r] == 0)
       std::fill_n(scores, count, 0.0f);
-    bad |= not_finite(scores, count);
+    finite = all_finite({scores, count}) && finite;
   }
-  return bad == 0;
+  return finite;
 }
 
 }  // namespace parsnets

@@ -39,11 +39,11 @@ void through_unit_rows(Matrix<double>& slope, const Matrix<double>& unit, std::s
 }
 
 void centre_columns(Matrix<double>& rows) {
-  for (std::size_t j = 0; j < rows.cols(); ++j) {
-    double mean = 0;
-    for (std::size_t r = 0; r < rows.rows(); ++r) mean += rows(r, j) / static_cast<double>(rows.rows());
-    for (std::size_t r = 0; r < rows.rows(); ++r) rows(r, j) -= mean;
-  }
+  std::vector<double> mean(rows.cols(), 0.0);
+  for (std::size_t r = 0; r < rows.rows(); ++r)
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += rows(r, j) / static_cast<double>(rows.rows());
+  for (std::size_t r = 0; r < rows.rows(); ++r)
+    for (std::size_t j = 0; j < mean.size(); ++j) rows(r, j) -= mean[j];
 }
 
 /// φ(λ) = λ(λ + floor)^(−a) of a symmetric matrix, and the derivative through it.
@@ -52,12 +52,13 @@ class PartialWhitening {
   PartialWhitening(const Matrix<double>& gram, double a) : a_(a), pairs_(largest_eigenpairs(gram.view())) {
     for (double& value : pairs_.values) value = std::max(value, 0.0);
     floor_ = kWhiteningFloor * std::max(pairs_.values[0], 1e-300);
+    for (const double value : pairs_.values) phi_.push_back(value * std::pow(value + floor_, -a_));
   }
 
   Matrix<double> value() const {
     Matrix<double> scaled = Matrix<double>::copy_of(pairs_.vectors.view());
     for (std::size_t i = 0; i < scaled.rows(); ++i)
-      for (double& v : scaled.row(i)) v *= phi(pairs_.values[i]);
+      for (double& v : scaled.row(i)) v *= phi_[i];
     return product(Trans::yes, pairs_.vectors, Trans::no, scaled);
   }
 
@@ -70,21 +71,22 @@ class PartialWhitening {
     for (std::size_t i = 0; i < n; ++i)
       of_floor -= inner(i, i) * a_ * pairs_.values[i] * std::pow(pairs_.values[i] + floor_, -a_ - 1);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) inner(i, j) *= divided_difference(pairs_.values[i], pairs_.values[j]);
+      for (std::size_t j = 0; j < n; ++j) inner(i, j) *= divided_difference(i, j);
     inner(0, 0) += kWhiteningFloor * of_floor;
     return product(Trans::yes, pairs_.vectors, Trans::no, product(Trans::no, inner, Trans::no, pairs_.vectors));
   }
 
  private:
-  double phi(double value) const { return value * std::pow(value + floor_, -a_); }
-  double divided_difference(double x, double y) const {
-    if (std::abs(x - y) > 1e-6 * floor_) return (phi(x) - phi(y)) / (x - y);
+  double divided_difference(std::size_t i, std::size_t j) const {
+    const double x = pairs_.values[i], y = pairs_.values[j];
+    if (std::abs(x - y) > 1e-6 * floor_) return (phi_[i] - phi_[j]) / (x - y);
     const double middle = (x + y) / 2, power = std::pow(middle + floor_, -a_);
     return power - a_ * middle * power / (middle + floor_);
   }
 
   double a_, floor_ = 0;
   EigenPairs pairs_;
+  std::vector<double> phi_;  ///< φ of the eigenvalues
 };
 
 /// The part of T that a table of attributes makes, and the derivative through it.
@@ -94,9 +96,10 @@ class WhitenedTable {
                 const AttributeTable& table)
       : first_(first), unit_length_(problem.unit_length), weighted_(problem.attributes.rows(), table.columns) {
     const std::size_t count = weighted_.rows();
+    std::vector<double> weights(table.columns);
+    for (std::size_t j = 0; j < table.columns; ++j) weights[j] = std::exp(t[first + j]);
     for (std::size_t c = 0; c < count; ++c)
-      for (std::size_t j = 0; j < table.columns; ++j)
-        weighted_(c, j) = std::exp(t[first + j]) * problem.attributes(c, first + j);
+      for (std::size_t j = 0; j < table.columns; ++j) weighted_(c, j) = weights[j] * problem.attributes(c, first + j);
     unit_ = Matrix<double>::copy_of(weighted_.view());
     if (unit_length_) lengths_ = to_unit_rows(unit_);
     centred_ = Matrix<double>::copy_of(unit_.view());
@@ -123,10 +126,9 @@ class WhitenedTable {
     for (double& v : of_unit.values()) v *= 2;
     centre_columns(of_unit);
     if (unit_length_) through_unit_rows(of_unit, unit_, lengths_);
-    for (std::size_t j = 0; j < weighted_.cols(); ++j) {
-      of_t[first_ + j] = 0;
-      for (std::size_t c = 0; c < weighted_.rows(); ++c) of_t[first_ + j] += of_unit(c, j) * weighted_(c, j);
-    }
+    std::fill_n(of_t.begin() + static_cast<std::ptrdiff_t>(first_), weighted_.cols(), 0.0);
+    for (std::size_t c = 0; c < weighted_.rows(); ++c)
+      for (std::size_t j = 0; j < weighted_.cols(); ++j) of_t[first_ + j] += of_unit(c, j) * weighted_(c, j);
   }
 
  private:

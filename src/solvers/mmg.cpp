@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/finite.hpp"
 #include "base/linalg.hpp"
 #include "parsnets/error.hpp"
 
@@ -27,7 +28,7 @@ constexpr double kDependent = 1e-5;  // σ_min/σ_max of the networks' direction
 }
 
 void check_finite(MatrixView<const float> a, const char* field) {
-  if (!std::all_of(a.data(), a.data() + a.size(), [](float v) { return std::isfinite(v); }))
+  if (!all_finite(a.values()))
     bad_mmg_array(field, "finite values", "inf or nan");
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/finite.hpp"
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/gated_kernel.hpp"
@@ -30,7 +31,7 @@ constexpr std::size_t kGathered = 2048;  // samples whose part of a network is c
 std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x {}", rows, cols); }
 
 void require_finite(MatrixView<const float> x, const char* field) {
-  if (!std::ranges::all_of(x.values(), [](float v) { return std::isfinite(v); }))
+  if (!all_finite(x.values()))
     bad_array(field, "finite values", "inf or nan");
 }
 

@@ -19,12 +19,15 @@ double distance(const Dataset& data, const SemanticOptions& options, std::span<c
     const auto x = vectors.row(static_cast<std::size_t>(a)), y = vectors.row(static_cast<std::size_t>(b));
     return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
   };
+  std::vector<double> squares;
+  for (const auto u : unseen) squares.push_back(product(u, u));
   double sum = 0;
   for (const auto s : seen) {
+    const double square = product(s, s);
     double nearest = -1;
-    for (const auto u : unseen)
-      if (const double lengths = std::sqrt(product(s, s) * product(u, u)); lengths > 0)
-        nearest = std::max(nearest, product(s, u) / lengths);
+    for (std::size_t i = 0; i < unseen.size(); ++i)
+      if (const double lengths = std::sqrt(square * squares[i]); lengths > 0)
+        nearest = std::max(nearest, product(s, unseen[i]) / lengths);
     sum += 1 - nearest;
   }
   return sum / static_cast<double>(seen.size());

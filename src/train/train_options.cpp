@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/simd.hpp"
 #include "data/sample_set.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
@@ -214,15 +215,20 @@ void add_method(OptionTable& table, const std::function<std::string()>& name,
 
 bool is_method(std::string_view name) { return std::ranges::count(method_names(), name) > 0; }
 
+PARSNETS_SIMD bool has_negative(std::span<const float> values) {
+  std::uint32_t found = 0;
+  for (const float v : values) found |= v < 0 ? 1u : 0u;
+  return found != 0;
+}
+
 bool has_negative_features(const Dataset& data) {
   constexpr std::size_t kRows = 8192;
   bool negative = false;
   if (data.features.empty()) return negative;
   visit_row_blocks(data, data.split.trainval, kRows, [&](std::size_t, std::span<const std::int32_t> rows) {
-    negative =
-        negative || std::ranges::any_of(rows, [&](std::int32_t r) {
-          return std::ranges::any_of(data.features.row(static_cast<std::size_t>(r)), [](float v) { return v < 0; });
-        });
+    negative = negative || std::ranges::any_of(rows, [&](std::int32_t r) {
+                 return has_negative(data.features.row(static_cast<std::size_t>(r)));
+               });
   });
   return negative;
 }
