@@ -29,13 +29,14 @@ Matrix<double> normal_matrix(std::size_t rows, std::size_t cols, Rng rng) {
   return out;
 }
 
-Matrix<double> transposed_to_double(MatrixView<const float> a) {
+Matrix<double> transposed_to_double(MatrixView<const float> a, ThreadPool& pool) {
   constexpr std::size_t kTile = 32;
   Matrix<double> out(a.cols(), a.rows());
-  for (std::size_t r0 = 0; r0 < a.rows(); r0 += kTile)
-    for (std::size_t c0 = 0; c0 < a.cols(); c0 += kTile)
-      for (std::size_t r = r0; r < std::min(a.rows(), r0 + kTile); ++r)
-        for (std::size_t c = c0; c < std::min(a.cols(), c0 + kTile); ++c) out(c, r) = a(r, c);
+  pool.parallel_for(a.cols(), kTile, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t r0 = 0; r0 < a.rows(); r0 += kTile)
+      for (std::size_t c = begin; c < end; ++c)
+        for (std::size_t r = r0; r < std::min(a.rows(), r0 + kTile); ++r) out(c, r) = a(r, c);
+  });
   return out;
 }
 
@@ -53,7 +54,7 @@ Matrix<double> randomized_axes(std::size_t h, std::uint64_t seed, MatrixView<con
   Matrix<double> range = normal_matrix(l, d, Rng(seed, kSketch));
   for (int power = 0; power <= kPowers; ++power) {
     const Matrix<float> q = to_float(range.view());
-    range = transposed_to_double(product(pool, Trans::no, products, Trans::yes, q).view());
+    range = transposed_to_double(product(pool, Trans::no, products, Trans::yes, q).view(), pool);
     orthonormalise_rows(range.view(), &pool);
   }
   const Matrix<float> q = to_float(range.view()), next = product(pool, Trans::no, products, Trans::yes, q);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "base/exponentials.hpp"
@@ -114,23 +115,30 @@ FieldSearch::FieldSearch(const Matrix<float>& samples, const PlaceMap& map, cons
   own_ = kernel(0, map.width, map.ridge);
   distance_ =
       unpredicted(kernel_of(Matrix<double>::copy_of(seen_.view()), map.width), map.ridge, to_double(map.means.view()));
-  double best = 0;
-  for (const Start& start : kStarts) {
+  Matrix<float> vectors[std::size(kStarts)];
+  double objective[std::size(kStarts)];
+  const auto search_from = [&](std::size_t begin, std::size_t, std::size_t) {
+    const Start& start = kStarts[begin];
+    Matrix<float>& own = vectors[begin];
     const Kernel first = kernel(start.flatter, start.width, start.ridge);
-    Matrix<float> vectors = to_float(first.places.view());
-    Round round = expect(vectors, pool);
+    own = to_float(first.places.view());
+    Round round = expect(own, pool);
     double agreement = 0;
-    for (int i = 0; i < kOwnRounds + kModelRounds; ++i, ++rounds_) {
-      std::vector<double> x(vectors.rows());
+    for (int i = 0; i < kOwnRounds + kModelRounds; ++i) {
+      std::vector<double> x(own.rows());
       std::ranges::transform(round.support, x.begin(), [](double n) { return n / kSearchStrength; });
-      std::tie(vectors, agreement) = refit(i < kOwnRounds ? first : own_, round, x);
-      round = expect(vectors, pool);
+      std::tie(own, agreement) = refit(i < kOwnRounds ? first : own_, round, x);
+      round = expect(own, pool);
     }
-    const double objective = round.likelihood + sharpness_ * kSearchStrength * agreement;
-    if (!best_.empty() && objective <= best) continue;
-    best = objective;
-    best_ = std::move(vectors);
-  }
+    objective[begin] = round.likelihood + sharpness_ * kSearchStrength * agreement;
+  };
+  // A start for each thread, or all threads for each start, where there are more of them.
+  if (pool.size() <= std::size(kStarts))
+    pool.parallel_for(std::size(kStarts), 1, search_from);
+  else
+    for (std::size_t i = 0; i < std::size(kStarts); ++i) search_from(i, i + 1, i);
+  rounds_ = std::size(kStarts) * (kOwnRounds + kModelRounds);
+  best_ = std::move(vectors[std::ranges::max_element(objective) - objective]);
   first_ = expect(to_float(own_.places.view()), pool).likelihood;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -217,7 +218,7 @@ bool is_method(std::string_view name) { return std::ranges::count(method_names()
 
 PARSNETS_SIMD bool has_negative(std::span<const float> values) {
   std::uint32_t found = 0;
-  for (const float v : values) found |= v < 0 ? 1u : 0u;
+  for (const float v : values) found |= std::bit_cast<std::uint32_t>(v) > 0x80000000u ? 1u : 0u;  // not −0
   return found != 0;
 }
 
