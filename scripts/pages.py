@@ -276,6 +276,24 @@ def sources(results):
     return table(["part", "commit", "measured", "processor", "data of the last training", "time"], rows)
 
 
+def release(results):
+    systems = {"bookworm": "Debian 12", "trixie": "Debian 13"}
+    rows = []
+    for line in results.output("release.contents", None):
+        name, _, what = line.partition(": ")
+        for system, said in systems.items():
+            key = f"release.{name}.{system}"
+            if f"{name}.{system}.bytes" not in results.parts["release"]["figures"]:
+                continue
+            times = [results.figure(f"{key}.{stage}-seconds") for stage in ("packages", "install", "prediction")]
+            size, unpacked = (f"{results.figure(f'{key}.{one}') / 1e6:.2f} MB" for one in ("bytes", "unpacked"))
+            left = results.figure(f"{key}.left")
+            rows.append([name, what, size, f"{results.figure(f'{key}.files'):.0f}: {unpacked}", said,
+                         *map(seconds, (*times, sum(times))), f"{left:.0f} files" if left else "nothing"])
+    return table(["artifact", "contents", "size", "files, unpacked", "system", "Debian's packages", "installation",
+                  "first prediction", "in all", "left after removal"], rows)
+
+
 def printed(part, key):
     """A table that another script printed."""
     return lambda results: "\n".join(results.parts[part]["outputs"][key]).strip()
@@ -298,6 +316,7 @@ MAKERS = {
     "unlabelled": (unlabelled, "field"), "suggestions": (printed("suggestions", "table"), "suggestions"),
     "auto-default": (printed("auto-default", "table"), "auto-default"),
     "gated": (printed("gated", "table"), "gated"),
+    "release": (release, "release"),
     **{f"scaling.{key}": (printed("scaling", key), "scaling") for key in ("memory", "mpi", "predict", "dask")},
 }
 MISSING = "Not measured in this version: `make results ARGS=\"--only {}\"`."

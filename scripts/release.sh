@@ -45,6 +45,12 @@ configure OFF
 
 say "Debian packages"
 (cd "$build" && cpack -G DEB -B "$work/deb" > "$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+# CPack adds scripts that call ldconfig; the trigger does.
+for package in "$work"/deb/libparsnets[0-9]*.deb; do
+  dpkg-deb -R "$package" "$work/library"
+  rm "$work/library/DEBIAN/postinst" "$work/library/DEBIAN/postrm"
+  dpkg-deb --root-owner-group -b "$work/library" "$package" > "$work/log"
+done
 cp "$work"/deb/*.deb "$out"
 
 say "wheel"

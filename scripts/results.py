@@ -358,6 +358,19 @@ def field(part):
     part.evaluation("awa1-before", found["transductive"]["before"])
 
 
+def release(part):
+    """What `make release` has written, on bare systems; as root."""
+    part.run("--write", "out/rows.json", program="scripts/install_test.py", keep="printed")
+    rows = json.loads((part.work / "rows.json").read_text("utf-8"))
+    part.outputs["contents"] = [f"{name}: {what}" for name, what in
+                                dict.fromkeys((row["artifact"], row["what"]) for row in rows)]
+    for row in rows:
+        if "failure" in row:
+            sys.exit(f"results.py: {row['artifact']} on {row['system']}: {row['failure']}")
+        figures = {key: value for key, value in row.items() if key not in ("artifact", "system", "what", "left")}
+        part.add(f"{row['artifact']}.{row['system']}", **figures, left=len(row["left"]))
+
+
 def bench(part):
     """What `make bench` has written: out/bench/results.json, and other files with parts that were measured apart."""
     for file in sorted((ROOT / "out/bench").glob("*.json")):
@@ -397,6 +410,7 @@ PARTS = {
     "field": (field, ["CUB", "AWA1-handmade"], False),  # `make bench`
     "suggestions": (suggestions, ["CUB", "AWA1-handmade"], False),
     "targets": (table_of("scripts/targets.sh", ("printed", "scripts/targets.sh")), ["CUB"], False),
+    "release": (release, [], False),  # `make release`
     "bench": (bench, [], False),
     "scaling": (table_of("scripts/scaling.py", ("memory", "scripts/scaling.py memory"),
                          ("mpi", "scripts/scaling.py mpi"), ("predict", "scripts/scaling.py predict"),

@@ -55,7 +55,8 @@ case "${1:-}" in
   tidy) wanted=$tidy ;;
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|npm|microcontroller|targets|cross|docs|release|lint|tidy|clang|chroot" >&2; exit 2 ;;
+  install-test) wanted="debootstrap python3-numpy python3-pil" ;;
+  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|npm|microcontroller|targets|cross|docs|release|lint|tidy|clang|chroot|install-test" >&2; exit 2 ;;
 esac
 [ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 
