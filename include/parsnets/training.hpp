@@ -29,7 +29,7 @@ Model train(const Dataset& data, const TrainOptions& options, ThreadPool& pool, 
 /// How a model is calibrated for unknown samples.
 struct OpenSetOptions {
   double false_accept = 0.05;      ///< share of unknown samples that may be accepted, between 0 and 1
-  int folds = 20;                  ///< fits, each without a part of the seen classes; at most one per two classes
+  int folds = 16;                  ///< fits, each without a part of the seen classes; at most one per two classes
   std::uint64_t seed = 1;          ///< of the folds
   std::uint64_t memory_limit = 0;  ///< bytes for the whole process; 0: that of training
 };

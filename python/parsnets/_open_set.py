@@ -62,7 +62,7 @@ class OpenSet:
                          found.rejected_unseen / 100, found.auroc / 100, found.confidence_auroc / 100, found.folds,
                          found.classes, found.samples)
 
-    def calibrate_open_set(self: Self, X: ArrayLike, y: ArrayLike, *, false_accept: float = 0.05, folds: int = 20,
+    def calibrate_open_set(self: Self, X: ArrayLike, y: ArrayLike, *, false_accept: float = 0.05, folds: int = 16,
                            progress: Optional[ProgressCallback] = None) -> Self:
         """Calibrate rejection of unknown samples, and prediction sets, on the training samples.
 
@@ -77,7 +77,7 @@ class OpenSet:
             Their labels.
         false_accept : float, default=0.05
             Share of unknown samples to accept, between 0 and 1.
-        folds : int, default=20
+        folds : int, default=16
             Number of fits, each without a part of the seen classes; at most one per two classes is used.
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops calibration, which raises CancelledError.
@@ -94,7 +94,7 @@ class OpenSet:
                            model.semantics, [name_of(label) for label in model.labels])
         return self.calibrate_open_set_dataset(data, false_accept=false_accept, folds=folds, progress=progress)
 
-    def calibrate_open_set_dataset(self: Self, data: Dataset, *, false_accept: float = 0.05, folds: int = 20,
+    def calibrate_open_set_dataset(self: Self, data: Dataset, *, false_accept: float = 0.05, folds: int = 16,
                                    progress: Optional[ProgressCallback] = None) -> Self:
         """Calibrate as `calibrate_open_set`, on the data set of `fit_dataset`.
 
@@ -104,7 +104,7 @@ class OpenSet:
             Data set that the model was trained on.
         false_accept : float, default=0.05
             Share of unknown samples to accept, between 0 and 1.
-        folds : int, default=20
+        folds : int, default=16
             Number of fits, each without a part of the seen classes; at most one per two classes is used.
         progress : callable, default=None
             Called with (stage, done, total, unit). A true result stops calibration, which raises CancelledError.
