@@ -90,8 +90,8 @@ export class Model {
   get features() { return this.#facts.features; }
   get attributes() { return this.#facts.attributes; }
   get outputs() { return this.#facts.outputs; }
-  /** What is subtracted from the scores of seen classes. */
-  get gamma() { return this.#facts.gamma; }
+  /** What is subtracted from the scores of seen classes; `adapt` moves it. */
+  get gamma() { return this.#fact("gamma"); }
   /** Whether the model can say that a sample is unknown, and whether it learns from samples. */
   get rejects() { return this.#facts.rejects === 1; }
   get learns() { return this.#facts.learns === 1; }

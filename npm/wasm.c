@@ -72,7 +72,7 @@ double EXPORT(fact)(uint32_t which) {
     case 2: return model.outputs;
     case 3: return model.classes;
     case 4: return model.open;
-    case 5: return model.gamma;
+    case 5: return pnrt_gamma(&model, &bank);
     case 6: return model.temperature;
     case 7: return model.rejection != 0;
     case 8: return pnrt_learning_bytes(&bank) > 0;

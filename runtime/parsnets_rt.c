@@ -1293,6 +1293,35 @@ static const float* moved_vector(const pnrt_bank* bank, uint32_t index) {
   return e && e->moved ? sums_of(e) + 3 * (size_t)bank->model->outputs : 0;
 }
 
+/* The most unlabelled samples of a class that are remembered, and how many of them make it move. */
+MAY_BE_UNUSED static float most_samples(const pnrt_model* m) { return 10.0f * m->strength; }
+static float least_samples(const pnrt_model* m) {
+  const float half = most_samples(m) / 2;
+  return half < 3.0f ? half : 3.0f;
+}
+
+static int has_enough(const pnrt_model* m, const experience* e) {
+  return e->samples >= least_samples(m) && e->samples > 0;
+}
+
+/* Whether unlabelled samples move a class. */
+static int is_adapted(const pnrt_bank* bank, uint32_t index) {
+  const experience* e = experience_at(bank, index);
+  return e->moved && has_enough(bank->model, e);
+}
+
+float pnrt_gamma(const pnrt_model* model, const pnrt_bank* bank) {
+  uint32_t c, unseen = 0, adapted = 0;
+  if (!model || (bank && bank->model != model)) return 0;
+  if (!kLearn || !bank || !bank->learning) return model->gamma;
+  for (c = 0; c < model->classes + bank->capacity; ++c) {
+    if (is_seen(model, c) || !is_class(model, bank, c)) continue;
+    ++unseen;
+    adapted += (uint32_t)is_adapted(bank, c);
+  }
+  return adapted ? model->gamma + model->gamma_shift * ((float)adapted / (float)unseen) : model->gamma;
+}
+
 static void clear(void* memory, uint64_t bytes) {
   unsigned char* p = (unsigned char*)memory;
   uint64_t i;
@@ -1645,13 +1674,13 @@ static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint
 }
 
 /* Judges a sample by its evidence, of which length and outside are there. `sum`: of the softmax over `classes`. */
-static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt_match* best, float sum,
+static pnrt_status reject(const pnrt_model* m, const pnrt_bank* bank, const pnrt_match* best, float gamma, float sum,
                           uint32_t classes, float* evidence, pnrt_verdict* verdict, arena a) {
   const int seen = is_seen(m, best->index);
   const float *weight = m->rejection + (seen ? kEvidence + 1 : 0), *low = m->rejection + kLow,
               *high = m->rejection + kHigh;
   const float root = sqrtf((float)m->outputs);
-  float cosine = seen ? best->score + m->gamma : best->score, place, known = weight[kEvidence];
+  float cosine = seen ? best->score + gamma : best->score, place, known = weight[kEvidence];
   const pnrt_status status = place_length(m, bank, best->index, &place, a);
   uint32_t i;
   if (status != PNRT_OK) return status;
@@ -1676,6 +1705,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   const uint32_t among = query ? query->among : PNRT_ALL;
   const uint32_t slots = pnrt_class_slots(model, bank);
   const int rejects = kReject && query && query->reject;
+  const float gamma = pnrt_gamma(model, bank);
   arena a;
   float *f, *scores, sum = 0, evidence[kEvidence];
   uint32_t c, i, classes = 0;
@@ -1694,7 +1724,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   for (c = 0; c < slots; ++c) { /* insertion into the k best */
     if (!competes(model, bank, c, among)) continue;
     ++classes;
-    if (is_seen(model, c)) scores[c] -= model->gamma;
+    if (is_seen(model, c)) scores[c] -= gamma;
     if (verdict->count == k && !(scores[c] > top[k - 1].score)) continue;
     i = verdict->count < k ? verdict->count++ : k - 1;
     for (; i > 0 && scores[c] > top[i - 1].score; --i) top[i] = top[i - 1];
@@ -1708,7 +1738,7 @@ pnrt_status pnrt_classify(const pnrt_model* model, const pnrt_bank* bank, const 
   verdict->unknown = verdict->count == 0;
   verdict->known_score = rejects ? -FLT_MAX : 0;
   if (!rejects || verdict->count == 0) return PNRT_OK;
-  return reject(model, bank, top, sum, classes, evidence, verdict, a);
+  return reject(model, bank, top, gamma, sum, classes, evidence, verdict, a);
 }
 
 /* ---- learning ---- */
@@ -1718,13 +1748,6 @@ ONE_COPY MAY_BE_UNUSED static void draw_towards(float* v, float weight, const fl
   uint32_t j;
   for (j = 0; j < n; ++j) v[j] = weight * v[j] + sum[j];
   to_unit_length(v, n);
-}
-
-/* The most samples of a class that are remembered, and how many of them make it move. */
-MAY_BE_UNUSED static float most_samples(const pnrt_model* m) { return 10.0f * m->strength; }
-MAY_BE_UNUSED static float least_samples(const pnrt_model* m) {
-  const float half = most_samples(m) / 2;
-  return half < 3.0f ? half : 3.0f;
 }
 
 MAY_BE_UNUSED static int has_length(const pnrt_model* m, const float* v) {
@@ -1737,7 +1760,7 @@ MAY_BE_UNUSED static void place_class(const pnrt_bank* bank, uint32_t index) {
   const uint32_t p = m->outputs;
   experience* e = experience_at(bank, index);
   float *taught = sums_of(e), *sum = taught + p, *v = sum + 2 * (size_t)p, length;
-  const int adapted = e->samples >= least_samples(m) && e->samples > 0;
+  const int adapted = has_enough(m, e);
   uint32_t j;
   stored_row(m, bank, index, 0, v);
   e->moved = (e->taught > 0 || adapted) && has_length(m, v);
@@ -1815,6 +1838,7 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
   const pnrt_model* m = bank->model;
   const uint32_t slots = pnrt_class_slots(m, bank);
   float *f = carve_floats(&a, m->outputs), *scores = carve_floats(&a, slots);
+  const float least = m->least_length * sqrtf((float)m->outputs);
   pnrt_status status = PNRT_OK;
   uint32_t c;
   for (c = 0; c < slots; ++c) {
@@ -1826,6 +1850,7 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
     status = predict(m, features, f, 0, 0, a);
     if (status == PNRT_OK) status = index < slots ? centre(m, f, 0) : score(m, bank, f, scores, 0, a);
     if (status != PNRT_OK) break;
+    if (index >= slots && length_of(f, m->outputs) < least) continue;
     to_unit_length(f, m->outputs);
     if (!(length_of(f, m->outputs) > 0)) continue;
     if (index < slots)
@@ -1866,7 +1891,7 @@ pnrt_status pnrt_adapt(pnrt_bank* bank, const float* features, uint32_t count, u
     if (!(e->fresh > 0)) continue;
     remember(bank, c);
     place_class(bank, c);
-    places += e->moved && e->samples >= least_samples(bank->model);
+    places += (uint32_t)is_adapted(bank, c);
   }
   if (moved && status == PNRT_OK) *moved = places;
   return status;
@@ -2230,6 +2255,7 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
                          pnrt_explanation* explanation, float* contributions, float* predicted, void* work,
                          size_t work_bytes) {
   const uint32_t slots = pnrt_class_slots(model, bank);
+  const float gamma = pnrt_gamma(model, bank);
   arena a;
   float *f, *scores, won, lost;
   uint32_t c, j, best, second;
@@ -2245,7 +2271,7 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
   if (status != PNRT_OK) return status;
   for (c = 0; c < slots; ++c) {
     if (!is_class(model, bank, c)) continue;
-    if (is_seen(model, c)) scores[c] -= model->gamma;
+    if (is_seen(model, c)) scores[c] -= gamma;
     if (best == slots || scores[c] > scores[best]) {
       second = best;
       best = c;
@@ -2259,8 +2285,8 @@ pnrt_status pnrt_explain(const pnrt_model* model, const pnrt_bank* bank, const f
   explanation->runner_up = second;
   explanation->winner_score = scores[best];
   explanation->runner_up_score = scores[second];
-  won = is_seen(model, best) ? model->gamma : 0;
-  lost = is_seen(model, second) ? model->gamma : 0;
+  won = is_seen(model, best) ? gamma : 0;
+  lost = is_seen(model, second) ? gamma : 0;
   explanation->calibration = lost - won;
   for (j = 0; j < model->attributes; ++j) contributions[j] = 0;
   status = (model->similarity == kCosine ? integrate : subtract)(model, bank, best, second, f, contributions, a);

@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-#define PNRT_FORMAT_VERSION 7 /* the version of device files that pnrt_open accepts; 1 to 6 were never released */
+#define PNRT_FORMAT_VERSION 8 /* the version of device files that pnrt_open accepts; 1 to 7 were never released */
 #define PNRT_NAME_BYTES 64    /* maximum for a class added at run time, including NUL */
 
 /* Status of a call. */
@@ -133,7 +133,9 @@ typedef struct pnrt_source {
   X(example_prior, 1e-6f, 1e6f, "learning: examples that the prototype of a class counts as")      \
   X(strength, 1e-6f, 1e6f, "learning: unlabelled samples that the prototype of a class counts as") \
   X(sharpness, 1e-6f, 1e4f, "learning: of the softmax that assigns unlabelled samples")            \
-  X(certainty, 0, 0.999999f, "learning: least share of that softmax that counts")
+  X(certainty, 0, 0.999999f, "learning: least share of that softmax that counts")                  \
+  X(gamma_shift, -1e6f, 1e6f, "learning: added to gamma when all unseen classes have moved")       \
+  X(least_length, 0, 1e6f, "learning: length over root o below which unlabelled samples are left out")
 
 /* X(name, most, meaning), u8 each. */
 #define PNRT_CHOICES(X)                                                                    \
@@ -265,8 +267,8 @@ size_t pnrt_learning_bytes(const pnrt_bank* bank);
 /* Attaches learning memory (aligned to 4), which must outlive the bank, and clears it: nothing has been learned. */
 pnrt_status pnrt_bank_learn(pnrt_bank* bank, void* memory, size_t bytes);
 /* Learns from `count` unlabelled samples of d raw features each, all with the places as they are before the call.
- * Moves unseen classes, which includes added ones. `moved` receives their number; may be null. Nothing changes unless
- * PNRT_OK is returned. */
+ * Moves unseen classes, which includes added ones, and with them gamma. `moved` receives their number; may be null.
+ * Nothing changes unless PNRT_OK is returned. */
 pnrt_status pnrt_adapt(pnrt_bank* bank, const float* features, uint32_t count, uint32_t* moved, void* work,
                        size_t work_bytes);
 /* Learns from `count` examples of a class, seen or unseen. Nothing changes unless PNRT_OK is returned. */
@@ -297,6 +299,9 @@ const char* pnrt_attribute_name(const pnrt_model* model, uint32_t attribute);
 /* Finds the index of a class; PNRT_NOT_FOUND if there is no class of that name. */
 pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index);
 
+/* What is subtracted from the scores of seen classes: gamma of the model, plus `gamma_shift` times the share of the
+ * unseen classes that unlabelled samples have moved. Takes no memory; 0 if `model` is null. */
+float pnrt_gamma(const pnrt_model* model, const pnrt_bank* bank);
 /* The o values that predictions are compared with for a class; PNRT_NOT_FOUND if there is none with that index. */
 pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* values);
 

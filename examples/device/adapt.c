@@ -4,8 +4,7 @@
  *
  * FEATURES.npy holds rows of float32 or float16, LABELS.npy the number of each row's class in the model (numpy.save).
  * Labels are used to measure, not to learn. SAVED keeps what was learned between runs: it is read if it is there, and
- * written at the end. Prints how far each class moved, and with labels the share of right answers for unseen classes
- * before and after. */
+ * written at the end. Prints how far each class moved and, with labels, the share of right answers before and after. */
 #define _POSIX_C_SOURCE 200809L
 #include "npy.h"
 #include "parsnets_rt.h"
@@ -75,20 +74,30 @@ static unsigned long read_label(const npy* in, unsigned long row) {
   return label;
 }
 
-/* Share of right answers for samples of unseen classes, among all classes. */
-static double measure(device* d, const npy* input, const npy* labels) {
-  unsigned long r, right = 0, all = 0;
+/* Shares of right answers among all classes. */
+typedef struct {
+  double unseen, seen, mean; /* for samples of unseen and of seen classes; their harmonic mean */
+} accuracy;
+
+static accuracy measure(device* d, const npy* input, const npy* labels) {
+  unsigned long r, right[2] = {0, 0}, all[2] = {0, 0};
+  accuracy found = {0, 0, 0};
   for (r = 0; r < input->rows; ++r) {
     const unsigned long label = read_label(labels, r);
     pnrt_match top;
     pnrt_verdict verdict;
-    if (label >= d->model.classes || d->model.class_seen[label]) continue;
+    int seen;
+    if (label >= d->model.classes) continue;
+    seen = d->model.class_seen[label];
     read_row(input, r, d->features);
     need(pnrt_classify(&d->model, &d->bank, d->features, 0, &top, 1, &verdict, d->work, d->work_bytes), "classify");
-    right += verdict.count == 1 && top.index == label;
-    ++all;
+    right[seen] += verdict.count == 1 && top.index == label;
+    ++all[seen];
   }
-  return all ? (double)right / (double)all : 0;
+  if (all[0]) found.unseen = 100.0 * (double)right[0] / (double)all[0];
+  if (all[1]) found.seen = 100.0 * (double)right[1] / (double)all[1];
+  if (found.unseen + found.seen > 0) found.mean = 2 * found.unseen * found.seen / (found.unseen + found.seen);
+  return found;
 }
 
 /* Degrees between two class vectors. */
@@ -108,7 +117,7 @@ int main(int argc, char** argv) {
   device d;
   npy input, labels = {0, 0, 0, 0};
   float *before, *now;
-  double old_share = 0;
+  accuracy old = {0, 0, 0}, now_right;
   unsigned long r;
   uint32_t c;
   if (argc < 3 || argc > 5) {
@@ -123,7 +132,7 @@ int main(int argc, char** argv) {
     return 3;
   }
   if (argc > 4) load(&d, argv[4]);
-  if (argc > 3) old_share = measure(&d, &input, &labels);
+  if (argc > 3) old = measure(&d, &input, &labels);
   before = need_memory(d.model.classes * d.model.outputs * sizeof(float));
   now = need_memory(d.model.outputs * sizeof(float));
   for (c = 0; c < d.model.classes; ++c)
@@ -140,9 +149,12 @@ int main(int argc, char** argv) {
     degrees = angle(before + (size_t)c * d.model.outputs, now, d.model.outputs);
     if (degrees > 0.05) printf("%s\tmoved by %.1f degrees\n", pnrt_class_name(&d.model, &d.bank, c), degrees);
   }
-  if (argc > 3)
-    printf("unseen classes: %.1f %% right before, %.1f %% after %lu samples\n", 100 * old_share,
-           100 * measure(&d, &input, &labels), input.rows);
+  if (argc > 3) {
+    now_right = measure(&d, &input, &labels);
+    printf("before: unseen classes %.1f %% right, seen %.1f %%, harmonic mean %.1f\n", old.unseen, old.seen, old.mean);
+    printf("after %lu samples: unseen classes %.1f %% right, seen %.1f %%, harmonic mean %.1f\n", input.rows,
+           now_right.unseen, now_right.seen, now_right.mean);
+  }
   if (argc > 4) save(&d, argv[4]);
   return 0;
 }

@@ -4,13 +4,13 @@
 const NAMES = ["feature_mean", "feature_factor", "encoder", "anchors", "network_weights", "network_bias", "mixing", "shared", "bias",
   "semantic_mean", "semantic_factor", "whitening_centre", "whitening", "semantic_centre", "prototype_support",
   "prototype_weights", "class_vectors"];
-const SIZES_AT = 20, NUMBERS = 7, TYPES_AT = SIZES_AT + 4 * 17 + 4 * NUMBERS + 8, HEADER = 160;
+const SIZES_AT = 20, NUMBERS = 9, TYPES_AT = SIZES_AT + 4 * 17 + 4 * NUMBERS + 8, HEADER = 176;
 const ABSENT = 0, F32 = 1, F16 = 2, I8 = 3;
 
 /** The sizes of a device file, and its float32 or int8 sections up to the class vectors as {rows, cols, values}. */
 export function readModel(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint32(8, true) !== 7) throw new Error("expected a device file of format version 7");
+  if (view.getUint32(8, true) !== 8) throw new Error("expected a device file of format version 8");
   const [d, m, o, q, h, K, open, r, C, S] = Array.from({ length: 10 }, (_, i) => view.getUint32(SIZES_AT + 4 * i, true));
   const choice = (i) => view.getUint8(TYPES_AT - 8 + i);
   const [scaling, gates, similarity, seesEncoding, relu] = [0, 2, 3, 4, 5].map(choice);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 
 import { hasSimd, load, ParsNetsError } from "../index.js";
-import { goldenSums, parseGolden } from "./golden.js";
+import { goldenSums, parseGolden, streamSample } from "./golden.js";
 
 const runtime = new URL("../../runtime/tests/", import.meta.url);
 const demo = new URL("../../examples/device/demo_classes.pnrt", import.meta.url);
@@ -77,6 +77,15 @@ test("rows are taken one after the other or as an array of samples", async () =>
   const flat = new Float32Array(rows.flatMap((row) => [...row]));
   assert.equal(one.adapt(rows), two.adapt(flat));
   assert.deepEqual(one.scores(rows[0]), two.scores(rows[0]));
+});
+
+test("adapting moves gamma, and forgetting brings it back", async () => {
+  const model = await load(await readFile(new URL("../../runtime/tests/golden_classes.pnrt", import.meta.url)));
+  const before = model.gamma, rows = Array.from({ length: 300 }, (_, i) => streamSample(i, model.features));
+  assert.ok(model.adapt(rows) > 0);
+  assert.ok(model.gamma < before);
+  model.forget();
+  assert.equal(model.gamma, before);
 });
 
 test("an explanation adds up to the difference of the scores", async () => {

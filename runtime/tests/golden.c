@@ -46,6 +46,8 @@ static void learn(pnrt_model* model, int samples, sums* crc) {
   size_t learning_bytes, work_bytes, saved_bytes, i;
   uint32_t moves, known;
   pnrt_explanation why;
+  pnrt_verdict verdict;
+  pnrt_match best;
   pnrt_bank bank;
   require(pnrt_bank_init(&bank, model, 2, memory, bank_bytes), "bank");
   learning_bytes = pnrt_learning_bytes(&bank);
@@ -80,7 +82,9 @@ static void learn(pnrt_model* model, int samples, sums* crc) {
   for (i = 0; i < 100; ++i) {
     stream_sample((uint32_t)i, model->features, batch);
     require(pnrt_explain(model, &bank, batch, &why, vector, 0, work, work_bytes), "explain");
+    require(pnrt_classify(model, &bank, batch, 0, &best, 1, &verdict, work, work_bytes), "classify");
     feed(&crc->learned, &why, sizeof why);
+    feed(&crc->learned, &best, sizeof best);
     feed(&crc->learned, vector, model->attributes * sizeof(float));
   }
   crc->learned = ~crc->learned;

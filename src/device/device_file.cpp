@@ -286,6 +286,8 @@ void put_header(DeviceHeader& h, const Model& model, std::size_t stored) {
   h.strength = number(model.field.strength);
   h.sharpness = number(model.field.sharpness);
   h.certainty = number(model.field.certainty);
+  h.least_length = number(model.field.least_length);
+  h.gamma_shift = number(remaining_gamma_shift(model));
   const FeatureScaling features = model.feature_preprocess.scaling;
   h.feature_scaling = features == FeatureScaling::l2 ? 1 : features == FeatureScaling::sqrt_l2 ? 2 : 0;
   const bool unit = scaling == SemanticScaling::l2 || scaling == SemanticScaling::centre_l2;

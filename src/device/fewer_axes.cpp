@@ -54,6 +54,7 @@ void keep_outputs(Model& out, std::size_t count, ThreadPool& pool) {
   move(out.bias, axes, pool);
   move(out.semantic_centre, axes, pool);
   out.attribute_head = with_inputs(out.attribute_head, axes, false, pool);
+  out.field.least_length = 0;  // of vectors with all axes
 }
 
 void keep_encoding(Model& out, std::size_t count, ThreadPool& pool) {

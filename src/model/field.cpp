@@ -73,17 +73,22 @@ bool has_place(std::span<const float> vector) {
   return std::ranges::any_of(vector, [](float v) { return v != 0; });
 }
 
-/// Unseen classes that have adapted score higher: seen ones need a smaller gamma against them.
-void shift_gamma(Model& model) {
-  ClassBank& classes = model.classes;
+/// Of the unseen classes, those that unlabelled samples have moved; 0 where none is unseen.
+double share_adapted(const ClassBank& classes) {
   double unseen = 0, moved = 0;
   for (std::size_t c = 0; c < classes.names.size(); ++c)
     if (!classes.seen[c]) {
       ++unseen;
-      moved += classes.adapted.samples[c] > 0 ? 1 : 0;
+      moved += !classes.adapted.samples.empty() && classes.adapted.samples[c] > 0 ? 1 : 0;
     }
+  return unseen > 0 ? moved / unseen : 0;
+}
+
+/// Unseen classes that have adapted score higher: seen ones need a smaller gamma against them.
+void shift_gamma(Model& model) {
+  ClassBank& classes = model.classes;
   if (!classes.gamma_before) classes.gamma_before = model.gamma;
-  model.gamma = *classes.gamma_before + (unseen > 0 ? model.field.gamma_shift * moved / unseen : 0);
+  model.gamma = *classes.gamma_before + model.field.gamma_shift * share_adapted(classes);
 }
 
 /// The strong form, of classes that are described.
@@ -287,6 +292,10 @@ Adaptation adapt_in_batches(Model& model, std::size_t samples,
   add_up(sum);
   model = std::move(changed);
   return sum;
+}
+
+double remaining_gamma_shift(const Model& model) {
+  return model.field.gamma_shift * (1 - share_adapted(model.classes));
 }
 
 void undo_adaptation(Model& model) {

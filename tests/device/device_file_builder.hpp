@@ -99,7 +99,7 @@ struct DeviceKind {
   DeviceKind(std::string title, std::string text) : name(std::move(title)), words(std::move(text)) {
     std::istringstream in(
         "features 6 attributes 4 networks 1 open 1 basis 1 classes 3 gamma 0.25 temperature 0.5 width 1.5 "
-        "example_prior 5 strength 20 sharpness 40 certainty 0.5 " +
+        "example_prior 5 strength 20 sharpness 40 certainty 0.5 gamma_shift -0.125 least_length 0.01 " +
         words);
     for (std::string word; in >> word;)
       if (!set(word, in)) flags.insert(word);
@@ -238,7 +238,7 @@ inline DeviceFile assemble(const DeviceFileParts& parts) {
   };
   Bytes header;
   for (const char c : kDeviceMagic) header.push_back(static_cast<std::byte>(c));
-  for (const std::uint32_t number : {7u, 0u, 0u}) append_u32(header, number);
+  for (const std::uint32_t number : {8u, 0u, 0u}) append_u32(header, number);
 #define PUT_SIZE(name, least, most, meaning) append_u32(header, parts.header.name);
 #define PUT_NUMBER(name, least, most, meaning) append_f32(header, parts.header.name);
 #define PUT_CHOICE(name, most, meaning) header.push_back(static_cast<std::byte>(parts.header.name));

@@ -157,7 +157,7 @@ TEST(DeviceReader, EveryFieldOfTheHeaderHasItsBounds) {
       EXPECT_EQ(refused_with(plain, choice, value), "") << choice;
   for (std::size_t i = PNRT_TYPES_AT; i < PNRT_HEADER_BYTES; ++i)
     EXPECT_EQ(refused_after_byte(file, i, 9).substr(0, 8), i < PNRT_TYPES_AT + 32 ? "type of " : "reserved");
-  for (const std::uint32_t version : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 8u, 0x01000007u})
+  for (const std::uint32_t version : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 9u, 0x01000008u})
     EXPECT_EQ(refused_after(plain, 8, version), "format version") << version;
 }
 

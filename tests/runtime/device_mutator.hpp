@@ -78,6 +78,8 @@ inline DeviceKind random_kind(Rng& rng) {
     put("strength", rng.uniform() * 30 + 0.01);
     put("sharpness", rng.uniform() * 60 + 0.01);
     put("certainty", rng.uniform() * 0.9);
+    put("gamma_shift", rng.uniform() - 0.5);
+    put("least_length", rng.uniform() * 0.1);
     put("outputs", pick(1, 20));
     put("support", pick(1, 5));
     if (one_in(2)) put("width", 0);

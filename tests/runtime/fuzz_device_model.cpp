@@ -249,10 +249,13 @@ class Trial {
   std::vector<std::pair<float, std::uint32_t>> ranking(const pnrt_bank* bank, const Exact<float>& all,
                                                        std::uint32_t among) const {
     std::vector<std::pair<float, std::uint32_t>> ranks;
+    const float gamma = pnrt_gamma(&model_, bank);
+    require(std::abs(gamma - model_.gamma) <= std::abs(model_.gamma_shift) * 1.001f + 1e-6f * std::abs(model_.gamma),
+            "gamma moves by gamma_shift at most");
     for (std::uint32_t c = 0; c < all.size(); ++c) {
       const bool seen = c < model_.classes && model_.class_seen[c] == 1;
       if (pnrt_class_name(&model_, bank, c) != nullptr && (among == PNRT_ALL || (among == PNRT_SEEN) == seen))
-        ranks.emplace_back(seen ? all[c] - model_.gamma : all[c], c);
+        ranks.emplace_back(seen ? all[c] - gamma : all[c], c);
     }
     std::stable_sort(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     return ranks;
