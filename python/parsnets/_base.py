@@ -291,7 +291,8 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         self._model.save(file)
 
     @classmethod
-    def load(cls: Type[Self], file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> Self:
+    def load(cls: Type[Self], file: PathLike, *, labels: Optional[ArrayLike] = None, sha256: Optional[str] = None,
+             **parameters: Any) -> Self:
         """Load an estimator from a model file.
 
         Called on ZeroShotClassifier, it returns the class that matches the method of the file.
@@ -303,6 +304,9 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         labels : array-like of shape (n_classes,), default=None
             Labels that replace the class names, in the order of the classes in the file. The text of each label must
             equal the class name.
+        sha256 : str, default=None
+            SHA-256 of the file in hexadecimal digits, which ``parsnets info`` prints. A file with another one is
+            refused before anything in it is read.
         **parameters : dict
             Parameters of the constructor, except those determined by the method of the file.
 
@@ -311,7 +315,7 @@ class ZeroShotClassifier(Prediction, ClassBank, OpenSet, FittedProperties,
         estimator : ZeroShotClassifier
             Fitted estimator.
         """
-        model = Model.load(file, labels)
+        model = Model.load(file, labels, sha256)
         kind: Type[Self] = cls
         if not cls._methods:
             from .baselines import DAP, ESZSL, SAE, RidgeZSL

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import json
 import os
+import string
 import tempfile
 import uuid
 import weakref
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,7 @@ from ._labels import Floats, file_labels, listed, name_of, places_of, with_unkno
 from ._library import call, copy_at, last_error, library, text, text_at
 from ._progress import ProgressCallback, Watch
 from ._threads import run
-from .errors import UsageError
+from .errors import BadInputError, UsageError
 from .results import Evaluation, Explanation, Interval, SetResult
 
 if TYPE_CHECKING:
@@ -115,6 +118,28 @@ def _json_object(said: str) -> Dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+@contextmanager
+def with_sum(file: PathLike, sha256: Optional[str]) -> Iterator[PathLike]:
+    """The path to read: `file`, or with its SHA-256 a copy of the bytes that were summed, which nobody replaces."""
+    if sha256 is None:
+        yield file
+        return
+    if not isinstance(sha256, str) or len(sha256) != 64 or not set(sha256) <= set(string.hexdigits):
+        raise UsageError(f"sha256: expected 64 hexadecimal digits, found {sha256!r}")
+    try:
+        data = Path(file).read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{file}: expected a readable file, found {error.strerror}; check the path") from error
+    found = hashlib.sha256(data).hexdigest()
+    if found != sha256.lower():
+        raise BadInputError(f"{file}: SHA-256: expected {sha256.lower()}, found {found}; get the file again, or check "
+                            "the sum")
+    with tempfile.TemporaryDirectory(prefix="parsnets-") as folder:
+        copy = Path(folder) / Path(file).name
+        copy.write_bytes(data)
+        yield copy
+
+
 class Model:
     """Owns `handle`.
 
@@ -183,10 +208,12 @@ class Model:
         return text_at("model_attribute_name", self.handle, 0) is not None
 
     @staticmethod
-    def load(file: PathLike, labels: Any = None) -> Model:
-        """Load a model file. labels: as in file_labels(); None means the names of the classes."""
+    def load(file: PathLike, labels: Any = None, sha256: Optional[str] = None) -> Model:
+        """Load a model file. labels: as in file_labels(); None means the names of the classes. sha256: as in
+        with_sum()."""
         handle = ctypes.c_void_p()
-        call("model_load", text(os.fspath(file), "file"), ctypes.byref(handle))
+        with with_sum(file, sha256) as path:
+            call("model_load", text(os.fspath(path), "file"), ctypes.byref(handle))
         model = Model(handle)
         if labels is not None:
             model.labels = file_labels(labels, model.labels.tolist())

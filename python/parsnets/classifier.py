@@ -415,7 +415,8 @@ class ParsNetsClassifier(ZeroShotClassifier):
         return str(extra.get("feature-scaling", "l2" if (x < 0).any() else "sqrt-l2"))
 
 
-def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, **parameters: Any) -> ZeroShotClassifier:
+def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, sha256: Optional[str] = None,
+               **parameters: Any) -> ZeroShotClassifier:
     """Load an estimator from a model file.
 
     Parameters
@@ -425,6 +426,9 @@ def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, **paramete
     labels : array-like of shape (n_classes,), default=None
         Labels that replace the class names, in the order of the classes in the file. The text of each label must equal
         the class name.
+    sha256 : str, default=None
+        SHA-256 of the file in hexadecimal digits, which ``parsnets info`` prints. A file with another one is
+        refused before anything in it is read.
     **parameters : dict
         Parameters of the estimator's constructor.
 
@@ -443,4 +447,4 @@ def load_model(file: PathLike, *, labels: Optional[ArrayLike] = None, **paramete
     ...     load_model(folder + "/demo.safetensors", n_jobs=2)
     RidgeZSL(n_jobs=2)
     """
-    return ZeroShotClassifier.load(file, labels=labels, **parameters)
+    return ZeroShotClassifier.load(file, labels=labels, sha256=sha256, **parameters)

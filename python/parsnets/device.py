@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _library
 from ._labels import Floats, file_labels, name_of, places_of, with_unknown
 from ._library import call, copy_at, library, real, text, text_at, unsigned
-from ._model import Model, PathLike, address, by_class, evaluation, ranked
+from ._model import Model, PathLike, address, by_class, evaluation, ranked, with_sum
 from ._progress import ProgressCallback, Watch
 from ._training import threads_of
 from .datasets import Dataset, checked
@@ -99,7 +99,8 @@ class DeviceModel:
     # ---- Files and pickles ----
 
     @classmethod
-    def load(cls, file: PathLike, labels: Optional[ArrayLike] = None, *, n_jobs: Optional[int] = -1) -> DeviceModel:
+    def load(cls, file: PathLike, labels: Optional[ArrayLike] = None, *, sha256: Optional[str] = None,
+             n_jobs: Optional[int] = -1) -> DeviceModel:
         """Load and check a device file.
 
         Parameters
@@ -109,6 +110,9 @@ class DeviceModel:
         labels : array-like of shape (n_classes,), default=None
             Labels that replace the class names, in the order of the classes in the file. The text of each label must
             equal the class name.
+        sha256 : str, default=None
+            SHA-256 of the file in hexadecimal digits, which ``parsnets info`` prints. A file with another one is
+            refused before anything in it is read.
         n_jobs : int, default=-1
             Number of threads. -1 means one per core, None means 1.
 
@@ -118,7 +122,8 @@ class DeviceModel:
             The model.
         """
         handle = ctypes.c_void_p()
-        call("device_load", text(os.fspath(file), "file"), ctypes.byref(handle))
+        with with_sum(file, sha256) as path:
+            call("device_load", text(os.fspath(path), "file"), ctypes.byref(handle))
         return cls(handle, labels, n_jobs=n_jobs)
 
     def save(self, file: PathLike) -> None:

@@ -1,4 +1,5 @@
 import copy
+import hashlib
 import json
 import pickle
 import shlex
@@ -12,7 +13,8 @@ import pytest
 from sklearn.base import clone
 from same_bytes import assert_same_bytes
 
-from parsnets import DAP, ESZSL, SAE, BadInputError, ParsNetsClassifier, ParsNetsError, RidgeZSL, UsageError, datasets
+from parsnets import (DAP, ESZSL, SAE, BadInputError, ParsNetsClassifier, ParsNetsError, RidgeZSL, UsageError,
+                      datasets, load_model)
 from parsnets._model import Model
 from parsnets.metrics import harmonic_mean, per_class_accuracy
 
@@ -339,6 +341,27 @@ def test_files_pickles_and_copies_keep_every_bit(demo, ridge, tmp_path):
         assert np.array_equal(twin.predict(x), ridge.predict(x))
     assert pickle.loads(pickle.dumps(numbers)).predict(x).dtype.kind == "i"
     pickle.loads(pickle.dumps(ParsNetsClassifier(method="sae")))  # not fitted
+
+
+def test_a_file_with_another_sum_is_not_read(demo, ridge, tmp_path):
+    file, other = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    ridge.save(file)
+    content = file.read_bytes()
+    right = hashlib.sha256(content).hexdigest()
+    for loaded in (load_model(file, sha256=right), ParsNetsClassifier.load(file, sha256=right.upper())):
+        assert np.array_equal(loaded.class_scores(demo.X[:50]), ridge.class_scores(demo.X[:50]))
+    other.write_bytes(content + b" ")
+    with pytest.raises(BadInputError, match=f"b.safetensors: SHA-256: expected {right}, found [0-9a-f]{{64}}; get the"):
+        load_model(other, sha256=right)
+    other.write_bytes(b"no model")  # whose sum is right
+    with pytest.raises(BadInputError, match="b.safetensors: ") as raised:
+        load_model(other, sha256=hashlib.sha256(b"no model").hexdigest())
+    assert "SHA-256" not in str(raised.value)
+    with pytest.raises(BadInputError, match="none.safetensors: expected a readable file, found No such file"):
+        load_model(tmp_path / "none.safetensors", sha256=right)
+    for bad in ("12", right[:-1] + "g", 7):
+        with pytest.raises(UsageError, match="sha256: expected 64 hexadecimal digits, found"):
+            load_model(file, sha256=bad)
 
 
 def test_bad_arrays_are_refused_with_advice(demo, ridge, tmp_path):

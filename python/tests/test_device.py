@@ -1,4 +1,5 @@
 import copy
+import hashlib
 import json
 import pickle
 import shutil
@@ -190,6 +191,15 @@ def test_pickles_are_the_file(device, demo):
     assert_same_bytes(again.to_bytes(), device.to_bytes())
     assert again.validation == device.validation
     assert np.array_equal(again.class_scores(demo.X), device.class_scores(demo.X))
+
+
+def test_a_file_with_another_sum_is_not_read(device, demo, tmp_path):
+    device.save(tmp_path / "a.pnrt")
+    right = hashlib.sha256(device.to_bytes()).hexdigest()
+    loaded = DeviceModel.load(tmp_path / "a.pnrt", sha256=right)
+    assert np.array_equal(loaded.class_scores(demo.X), device.class_scores(demo.X))
+    with pytest.raises(BadInputError, match="a.pnrt: SHA-256: expected 0{64}, found " + right):
+        DeviceModel.load(tmp_path / "a.pnrt", sha256="0" * 64)
 
 
 def test_a_budget_chooses_what_fits(demo, fitted):
