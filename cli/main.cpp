@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -417,5 +418,10 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
-  return parsnets::cli::main(argc, argv);
+  try {
+    return parsnets::cli::main(argc, argv);
+  } catch (const std::bad_alloc&) {  // outside of a command
+    std::fputs("parsnets: out of memory\n", stderr);
+    return 1;
+  }
 }

@@ -16,7 +16,7 @@ if(PARSNETS_WERROR)
 endif()
 if(PARSNETS_SANITIZE)
   target_compile_options(parsnets_flags INTERFACE -fsanitize=${PARSNETS_SANITIZE} -fno-sanitize-recover=all
-                         -fno-omit-frame-pointer -g $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+                         -fno-omit-frame-pointer -g1 $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(parsnets_flags INTERFACE -fsanitize=${PARSNETS_SANITIZE})
   target_compile_definitions(parsnets_flags INTERFACE PARSNETS_SANITIZED)
 endif()

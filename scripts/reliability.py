@@ -39,14 +39,14 @@ def failed(lines):
 
 
 def faults(options):
-    """Kills, failures and short reads and writes at the file calls of every writing command."""
-    row = re.compile(r"^(.+?)\s+(kill|fail|short)\s+(\d+) of (\d+) calls\s+(\d+) wrong")
+    """Kills, failures and short reads and writes at the file calls of every writing command, and failed allocations."""
+    row = re.compile(r"^(.+?)\s+(kill|fail|short|memory)\s+(\d+) of (\d+) calls\s+(\d+) wrong")
     lines = list(lines_of([sys.executable, "tests/faults/faults_test.py", options.build / "parsnets",
                            options.build / "libfault_points.so", options.points]))
     rows = [{"command": m[1], "kind": m[2], "points": int(m[3]), "calls": int(m[4]), "wrong": int(m[5])}
             for m in map(row.match, lines) if m]
     return {"rows": rows, "full_disk": next((line for line in lines if line.startswith("full disk")), ""),
-            "failed": failed(lines)}
+            "ended": next((line for line in lines if line.startswith("ended by")), ""), "failed": failed(lines)}
 
 
 def mutations(options):
@@ -133,16 +133,19 @@ def number(value):
 
 def fault_part(part):
     points = {kind: sum(row["points"] for row in part["rows"] if row["kind"] == kind)
-              for kind in ("kill", "fail", "short")}
+              for kind in ("kill", "fail", "short", "memory")}
     wrong = sum(row["wrong"] for row in part["rows"])
+    verdict = "No outcome was wrong" if wrong == 0 else f"{wrong} outcomes were wrong"
     yield (f"Every writing command was killed {number(points['kill'])} times, each time before another file call; "
            f"{number(points['fail'])} calls failed, and from {number(points['short'])} on, reads and writes did a part "
-           f"of their work. {'No outcome was wrong' if wrong == 0 else f'{wrong} outcomes were wrong'}: each file "
-           "has to be the old one or a complete new one, with the right exit code and message, and no litter "
-           "after the next start.")
+           f"of their work; {number(points['memory'])} allocations failed. {verdict}: each file has to be the old one "
+           "or a complete new one, with the right exit code and message, and no litter after the next start.")
+    if part.get("ended"):
+        yield ("The listing of folders in libstdc++ ends the process where memory for a name is missing; files stay "
+               f"whole ({part['ended'].removeprefix('ended by a library: ')}).")
     if part["full_disk"]:
         yield f"A small disk fills up ({part['full_disk'].removeprefix('full disk: ')})."
-    yield "| Command | Calls | Killed | Failed | Short | Wrong |\n|---|---:|---:|---:|---:|---:|\n" + "\n".join(
+    yield "| Command | Calls | Killed | Failed | Short | No memory | Wrong |\n|---" + 6 * "|---:" + "|\n" + "\n".join(
         f"| {name} | {rows[0]['calls']} | " + " | ".join(str(row["points"]) for row in rows)
         + f" | {sum(row['wrong'] for row in rows)} |"
         for name in dict.fromkeys(row["command"] for row in part["rows"])
