@@ -183,7 +183,7 @@ Command classes_list_command() {
     Output output;
     for (std::size_t c = 0; c < model.classes.names.size(); ++c) {
       const bool seen = model.classes.seen[c] != 0;
-      output.json["classes"].push_back({{"name", model.classes.names[c]}, {"seen", seen}});
+      output.json["classes"].push_back({{"class", model.classes.names[c]}, {"seen", seen}});
       output.text += fmt::format("{:<8}{}\n", seen ? "seen" : "unseen", model.classes.names[c]);
     }
     return output;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -380,19 +381,25 @@ class MatV73Reader final : public Reader {
     H5Pset_driver(access.get(), driver, nullptr);
     file_ = Hdf5Handle(H5Fopen("/file", H5F_ACC_RDONLY, access.get()), H5Fclose);
     if (!file_) refuse("HDF5 header", "a valid HDF5 file", hdf5_reason());
-    std::vector<std::string> names;
+    struct Names {
+      std::vector<std::string> all;
+      bool too_many = false;
+    } names;
     const auto add = [](hid_t, const char* name, const H5L_info_t* info, void* out) -> herr_t {
+      auto& [all, too_many] = *static_cast<Names*>(out);
       try {
         // Links to other places or files are not followed; MATLAB keeps its own things under '#'.
-        if (info->type == H5L_TYPE_HARD && name[0] != '#') static_cast<std::vector<std::string>*>(out)->push_back(name);
+        if (info->type == H5L_TYPE_HARD && name[0] != '#') all.emplace_back(name);
         return 0;
       } catch (...) {
+        too_many = true;
         return -1;
       }
     };
-    if (H5Literate(file_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names) < 0)
-      refuse("list of variables", "a valid HDF5 group", hdf5_reason());
-    for (const auto& name : names) list_object(name);
+    const bool listed = H5Literate(file_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names) >= 0;
+    if (names.too_many) throw std::bad_alloc();
+    if (!listed) refuse("list of variables", "a valid HDF5 group", hdf5_reason());
+    for (const auto& name : names.all) list_object(name);
   }
 
   std::unique_ptr<Array> open_array(std::size_t index) override {

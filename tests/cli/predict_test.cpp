@@ -100,6 +100,15 @@ TEST_F(CliPredict, ResultsOfABatchAppearBeforeTheNextIsThere) {
   EXPECT_TRUE(has(read_text_file(out), "\n1,2,"));
 }
 
+TEST_F(CliPredict, AFileThatBreaksItsReaderIsRefusedInOneLine) {
+#ifdef PARSNETS_SANITIZED
+  GTEST_SKIP() << "sanitizers end the reader in their own way";
+#endif
+  const std::string file = PARSNETS_SOURCE_DIR "/fuzz/corpus/mat/v73_chunk_too_short.mat";
+  const auto refused = run_error({"predict", "--model", files().model, "--input", file}, 3, "breaks its reader (SEGV)");
+  EXPECT_EQ(std::ranges::count(refused.err, '\n'), 1) << refused.err;
+}
+
 TEST_F(CliPredict, DeviceFilesAreRecognisedByContent) {
   const std::string device = dir.file("a.model");
   run_ok({"export", "--model", files().model, "--out", device, "--precision", "float32"});

@@ -120,7 +120,9 @@ TEST_F(CliTrain, ClassesAreAddedAndRemovedWithoutTraining) {
   run_ok({"classes", "remove", "--model", model, "--classes", "truck"});
   run_error({"eval", "--model", model, "--data", kDemo}, 3);  // truck is gone
   run_ok({"classes", "add", "--model", model, "--attributes", kDemo + "/attributes.csv", "--classes", "truck"});
-  EXPECT_EQ(run_json({"classes", "list", "--model", model})["classes"].size(), 10u);
+  const auto listed = run_json({"classes", "list", "--model", model})["classes"];
+  ASSERT_EQ(listed.size(), 10u);
+  EXPECT_EQ(listed.back(), nlohmann::json({{"class", "truck"}, {"seen", false}}));
   EXPECT_EQ(run_json({"eval", "--model", model, "--data", kDemo})["zsl"],
             run_json({"eval", "--model", demo_model(), "--data", kDemo})["zsl"]);
   const std::string before = read_text_file(model);

@@ -1,6 +1,7 @@
 """scripts/reliability.py: what harnesses print becomes figures, and figures become the page."""
 
 import importlib.util
+import json
 import types
 import unittest
 from unittest import mock
@@ -13,9 +14,10 @@ spec.loader.exec_module(reliability)
 
 
 class Reliability(FolderCase):
-    def said(self, part, text):
+    def said(self, part, text, targets=None):
         """The figures of a part whose commands print this."""
-        options = types.SimpleNamespace(build=self.root, points=0, mutations=10, runs=10, share=1, seconds=0, scale=1)
+        options = types.SimpleNamespace(build=self.root, points=0, mutations=10, runs=10, share=1, seconds=0, scale=1,
+                                        targets=targets)
         with mock.patch.object(reliability, "lines_of", lambda *_: iter(text.splitlines())):
             return reliability.PARTS[part](options)
 
@@ -37,6 +39,16 @@ class Reliability(FolderCase):
         self.assertEqual(found["rows"], [{"case": "short_labels", "bytes": 4194456, "megabytes": 65, "limit": 32,
                                           "seconds": 0.18, "says": "ok"}])
         self.assertIn("| short_labels | 4,194,456 | 65 | 32 | 0.18 |", reliability.page({"budgets": found}))
+
+    def test_fuzz_targets_that_run_again_replace_their_figures_and_finds(self):
+        earlier = {"fuzz": {"rows": [{"target": name, "by": "mutations", "runs": 5} for name in ("head", "mat", "npy")],
+                            "failed": ["head: exit code 1", "mat: exit code 1"]}}
+        figures = self.root / "reliability.json"
+        figures.write_text(json.dumps(earlier), "utf-8")
+        with mock.patch.object(reliability, "FIGURES", figures):
+            found = self.said("fuzz", "head: 7 runs, 3 accepted\n", ["head"])
+        self.assertEqual([(row["target"], row["runs"]) for row in found["rows"]], [("head", 7), ("mat", 5), ("npy", 5)])
+        self.assertEqual(found["failed"], ["mat: exit code 1"])
 
     def test_a_harness_that_fails_is_an_open_find_and_a_part_that_did_not_run_says_so(self):
         found = self.said("mutations", "mutated files:  5 'ok'  8 'damaged: truncated?'\nmodel: 7 runs, 3 accepted\n"
