@@ -89,8 +89,7 @@ void select_exactly(const Gates& gates, std::span<const float> e, std::span<doub
 /// From approximate scores (K values), each within margin/2 of the true one.
 void select_by_scores(const Gates& gates, std::span<const float> e, std::span<const float> scores, double margin,
                       GateRoom& room, std::span<std::uint16_t> chosen) {
-  if (!std::isfinite(margin) || !all_finite(scores))
-    return select_exactly(gates, e, room.exact, room.sorted, chosen);
+  if (!std::isfinite(margin) || !all_finite(scores)) return select_exactly(gates, e, room.exact, room.sorted, chosen);
   std::ranges::copy(scores, room.ranked.begin());
   const double threshold = kth_largest(std::span(room.ranked), gates.open);
   std::size_t unsure = 0, sure = 0;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/linalg.hpp"
 #include "base/finite.hpp"
+#include "base/linalg.hpp"
 #include "base/row_products.hpp"
 
 namespace parsnets {

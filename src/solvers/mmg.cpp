@@ -28,8 +28,7 @@ constexpr double kDependent = 1e-5;  // σ_min/σ_max of the networks' direction
 }
 
 void check_finite(MatrixView<const float> a, const char* field) {
-  if (!all_finite(a.values()))
-    bad_mmg_array(field, "finite values", "inf or nan");
+  if (!all_finite(a.values())) bad_mmg_array(field, "finite values", "inf or nan");
 }
 
 // Eigenvalues, ascending; with `vectors` row i of `a` becomes the eigenvector of value i.

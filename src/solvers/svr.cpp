@@ -31,8 +31,7 @@ constexpr std::size_t kGathered = 2048;  // samples whose part of a network is c
 std::string shape(std::size_t rows, std::size_t cols) { return fmt::format("{} x {}", rows, cols); }
 
 void require_finite(MatrixView<const float> x, const char* field) {
-  if (!all_finite(x.values()))
-    bad_array(field, "finite values", "inf or nan");
+  if (!all_finite(x.values())) bad_array(field, "finite values", "inf or nan");
 }
 
 struct Plan {

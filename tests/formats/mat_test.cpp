@@ -428,9 +428,10 @@ TEST(MatHostile, AFileThatBreaksLibhdf5IsRefused) {
   GTEST_SKIP() << "sanitizers end the reader in their own way";
 #endif
   const auto file = MatFile::open(PARSNETS_SOURCE_DIR "/fuzz/corpus/mat/v73_chunk_too_short.mat");
-  EXPECT_MENTIONS(error_message([&] { file->read_columns("features"); }),
-                  "v73_chunk_too_short.mat: expected a file that is read with 4 s of processor time and 128 MB of memory, "
-                  "found one that breaks its reader (SEGV); the file is damaged or made to do harm");
+  EXPECT_MENTIONS(
+      error_message([&] { file->read_columns("features"); }),
+      "v73_chunk_too_short.mat: expected a file that is read with 4 s of processor time and 128 MB of memory, "
+      "found one that breaks its reader (SEGV); the file is damaged or made to do harm");
   EXPECT_EQ(file->read_strings("text").size(), 1u);  // the next question has a reader of its own
 }
 
