@@ -42,9 +42,16 @@ def faults(options):
     """Kills, failures and short reads and writes at the file calls of every writing command, and failed allocations."""
     row = re.compile(r"^(.+?)\s+(kill|fail|short|memory)\s+(\d+) of (\d+) calls\s+(\d+) wrong")
     lines = list(lines_of([sys.executable, "tests/faults/faults_test.py", options.build / "parsnets",
-                           options.build / "libfault_points.so", options.points]))
+                           options.build / "libfault_points.so", options.points, *options.commands]))
     rows = [{"command": m[1], "kind": m[2], "points": int(m[3]), "calls": int(m[4]), "wrong": int(m[5])}
             for m in map(row.match, lines) if m]
+    if options.commands:
+        earlier = json.loads((OUT / "faults.json").read_text("utf-8"))
+        if "ended by a library: 0 of " not in "\n".join(lines):
+            earlier["failed"].append("a library ended a process: run all commands at once")
+        names = {row["command"] for row in rows}
+        return {**earlier, "rows": [row for row in earlier["rows"] if row["command"] not in names] + rows,
+                "failed": earlier["failed"] + failed(lines)}
     return {"rows": rows, "full_disk": next((line for line in lines if line.startswith("full disk")), ""),
             "ended": next((line for line in lines if line.startswith("ended by")), ""), "failed": failed(lines)}
 
@@ -258,6 +265,8 @@ def main():
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="folder of the release build")
     parser.add_argument("--points", type=int, default=0, help="faults of each command and kind; 0: all")
+    parser.add_argument("--commands", nargs="+", default=[], metavar="NAME",
+                        help="run faults again in these commands of tests/faults/faults_test.py alone")
     parser.add_argument("--mutations", type=int, default=1_000_000, help="of each kind of file")
     parser.add_argument("--runs", type=int, default=2_000_000, help="unguided runs of each fuzz target, at most")
     parser.add_argument("--share", type=int, default=60, help="seconds of these runs per target, at most")

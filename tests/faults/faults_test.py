@@ -12,6 +12,7 @@ evenly spread; 0: all, of the allocations ALLOCATIONS.
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -63,6 +64,17 @@ COMMANDS = {
     "train photographs": "train {base}/photos --classes data/attributes.csv --backbone {base}/tiny.onnx "
                          "-o m.safetensors --networks 0",
 }
+# One of two processes, by its number.
+RANKS = {
+    "train, rank 0 of 2": "train data -o m.safetensors --method ridge",
+    "train, rank 1 of 2": "train data -o m.safetensors --method ridge",
+    "stats, rank 1 of 2": "stats data -o s.safetensors",
+    "predict, rank 0 of 2": "predict ridge.safetensors data/features.npy -o p.csv",
+    "predict, rank 1 of 2": "predict ridge.safetensors data/features.npy -o p.csv",
+}
+ONE_RANK = '[ "$OMPI_COMM_WORLD_RANK" != "$FAULT_RANK" ] || export LD_PRELOAD="$FAULT_PRELOAD"; exec "$@"'
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-n", "2", "sh", "-c",
+          ONE_RANK, "sh"]
 PHOTOS = {"extract", "train photographs"}
 ONCE = {"extract"}  # refuses a data set that is there
 TIMED = {"b.json", "report.html", "report.json", "run.json", "reproduce.json", "results.json"}  # hold what they took
@@ -96,16 +108,18 @@ class Tool:
         self.tool, self.preload, self.root = tool, preload, Path(root)
         self.points = self.allocations = self.ended = 0
 
-    def run(self, command, folder, kind="", at=0):
+    def run(self, command, folder, kind="", at=0, rank=None):
         """A command whose current folder is this one; what it keeps for its user is there, too."""
-        environment = dict(os.environ, LD_PRELOAD=self.preload, FAULT_FOLDER=str(folder), FAULT_KIND=kind,
-                           FAULT_AT=str(at), FAULT_COUNT=f"{folder}.count", TMPDIR=str(self.root),
+        environment = dict(os.environ, FAULT_FOLDER=str(folder), FAULT_KIND=kind, FAULT_AT=str(at),
+                           FAULT_RANK=str(rank), FAULT_COUNT=f"{folder}.count", TMPDIR=str(self.root),
                            XDG_CACHE_HOME=str(folder / "cache"))
-        return subprocess.run([self.tool, *command, "--quiet", "--threads", "1"], env=environment, cwd=folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
+        environment["LD_PRELOAD" if rank is None else "FAULT_PRELOAD"] = self.preload
+        return subprocess.run([*(MPIRUN if rank is not None else []), self.tool, *command, "--quiet", "--threads", "1"],
+                              env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False, timeout=300)
 
-    def must_run(self, command, folder):
-        done = self.run(command, folder)
+    def must_run(self, command, folder, rank=None):
+        done = self.run(command, folder, rank=rank)
         assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
 
     def prepare(self):
@@ -129,22 +143,25 @@ class Tool:
             return json.loads(path.read_text("utf-8")).keys() == json.loads(clean.read_text("utf-8")).keys()
         return unfinished(path) or (path.name in TIMED and path.read_bytes()[-50:] == clean.read_bytes()[-50:])
 
-    def problem(self, command, once, start, clean, folder, kind, at):
+    def problem(self, command, once, start, clean, folder, kind, at, rank):
         """What is wrong after a fault, or an empty string."""
         shutil.copytree(start, folder, symlinks=True)
-        done = self.run(command, folder, kind, at)
+        done = self.run(command, folder, kind, at, rank)
         expected = {"kill": (-signal.SIGKILL,), "fail": (0, 1, 3), "short": (0,), "memory": (0, 1, 3)}[kind]
         if kind == "memory" and done.returncode == -signal.SIGABRT and "std::bad_alloc" in done.stderr:
             self.ended += 1
+        elif rank is not None and kind == "kill":
+            if done.returncode == 0 or "rank" not in done.stderr:
+                return f"a dead process goes unnoticed: exit code {done.returncode}: {done.stderr[-300:]}"
         elif done.returncode not in expected:
             return f"exit code {done.returncode}: {done.stderr[-300:]}"
-        if done.returncode > 0 and not done.stderr.startswith("parsnets: "):
+        elif done.returncode > 0 and not re.search("^parsnets: ", done.stderr, re.M):
             return f"no message: {done.stderr[-300:]}"
         for path in files(folder):
             old = start / path
             same = old.exists() and old.read_bytes() == (folder / path).read_bytes()
             if ".parsnets-" in path:
-                if kind != "kill":
+                if kind != "kill" and rank is None:  # a rank that fails ends the others
                     return f"{path} was left"
             elif not same and not self.complete(folder / path, clean / path):
                 return f"{path} is neither the old file nor a complete new one"
@@ -153,7 +170,7 @@ class Tool:
         if lost := [path for path in set(files(start)) - set(files(folder)) if not unfinished(Path(path))]:
             return f"lost: {lost}"
         if done.returncode != 0 or not once:
-            done = self.run(command, folder)
+            done = self.run(command, folder, rank=rank)
         if done.returncode != 0:
             return f"not after the next start: {done.stderr[-300:]}"
         if files(folder) != files(clean):
@@ -163,23 +180,24 @@ class Tool:
     def test(self, name, most):
         """Returns how many outcomes were wrong."""
         base, start = self.root / "base", self.root / name.replace(" ", "-")
-        command = COMMANDS[name].format(base=base).split()
+        command = {**COMMANDS, **RANKS}[name].format(base=base).split()
+        rank = int(name.split(" ")[2]) if name in RANKS else None
         shutil.copytree(base, start, ignore=shutil.ignore_patterns("photos", "tiny.*"))
         if name not in ONCE:
-            self.must_run(command, start)  # what it writes was written before
+            self.must_run(command, start, rank)  # what it writes was written before
         clean = self.root / (start.name + "-clean")
         shutil.copytree(start, clean)
-        self.must_run(command, clean)
+        self.must_run(command, clean, rank)
         calls, allocations = map(int, Path(f"{clean}.count").read_text("utf-8").split())
         wrong = 0
-        for kind in ("kill", "fail", "short", "memory"):
+        for kind in ("kill", "fail") if name in RANKS else ("kill", "fail", "short", "memory"):
             count, wanted = (allocations, most or ALLOCATIONS) if kind == "memory" else (calls, most)
             points = range(1, count + 1, -(-count // wanted) if wanted else 1)
             problems = []
 
             def one(at, kind=kind, problems=problems):
                 folder = self.root / f"{start.name}-{kind}-{at}"
-                if found := self.problem(command, name in ONCE, start, clean, folder, kind, at):
+                if found := self.problem(command, name in ONCE, start, clean, folder, kind, at, rank):
                     problems.append(f"    {name}, {kind} at {at}: {found}")
                 shutil.rmtree(folder)
 
@@ -187,7 +205,7 @@ class Tool:
                 list(pool.map(one, points))
             self.points += len(points)
             self.allocations += len(points) if kind == "memory" else 0
-            print(f"{name:<20}{kind:<7}{len(points):>5} of {count} calls  {len(problems)} wrong", flush=True)
+            print(f"{name:<22}{kind:<7}{len(points):>5} of {count} calls  {len(problems)} wrong", flush=True)
             print("".join(line + "\n" for line in problems[:10]), end="")
             wrong += len(problems)
         return wrong
@@ -234,7 +252,8 @@ def main():
     with tempfile.TemporaryDirectory() as root:
         harness = Tool(tool, preload, root)
         photos = harness.prepare()
-        names = sys.argv[4:] or [name for name in COMMANDS if name not in PHOTOS or photos]
+        names = sys.argv[4:] or [name for name in COMMANDS if name not in PHOTOS or photos] + [
+            name for name in RANKS if shutil.which("mpirun") and (Path(tool).parent / "parsnets-mpi.so").is_file()]
         wrong = sum(harness.test(name, most) for name in names)
         wrong += harness.test_ended() + harness.test_full_disk()
     print(f"{harness.points} faults, {wrong} with a wrong outcome")

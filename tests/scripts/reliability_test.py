@@ -14,10 +14,10 @@ spec.loader.exec_module(reliability)
 
 
 class Reliability(FolderCase):
-    def said(self, part, text, targets=None):
+    def said(self, part, text, commands=()):
         """The figures of a part whose commands print this."""
         options = types.SimpleNamespace(build=self.root, points=0, mutations=10, runs=10, share=1, seconds=0, scale=1,
-                                        targets=targets)
+                                        commands=commands)
         with mock.patch.object(reliability, "lines_of", lambda *_: iter(text.splitlines())):
             return reliability.PARTS[part](options)
 
@@ -33,22 +33,22 @@ class Reliability(FolderCase):
         self.assertIn("Open finds: faults: exit code 1.", page)
         self.assertIn("2 outcomes were wrong", page)
 
+    def test_commands_that_run_again_replace_their_rows(self):
+        first = self.said("faults", "train    kill      4 of 4 calls  1 wrong\n"
+                                    "eval     kill      3 of 3 calls  0 wrong\n")
+        (self.root / "faults.json").write_text(json.dumps(first), "utf-8")
+        with mock.patch.object(reliability, "OUT", self.root):
+            again = self.said("faults", "train    kill      4 of 4 calls  0 wrong\n"
+                                        "ended by a library: 0 of 0 allocations that failed\n", ["train"])
+        self.assertEqual([(row["command"], row["wrong"]) for row in again["rows"]], [("eval", 0), ("train", 0)])
+        self.assertEqual(again["failed"], [])
+
     def test_costs_are_read_from_the_table(self):
         found = self.said("budgets", "case  bytes memory\n"
                                      "short_labels         4194456    65 MB    32 MB     0.18  ok\n")
         self.assertEqual(found["rows"], [{"case": "short_labels", "bytes": 4194456, "megabytes": 65, "limit": 32,
                                           "seconds": 0.18, "says": "ok"}])
         self.assertIn("| short_labels | 4,194,456 | 65 | 32 | 0.18 |", reliability.page({"budgets": found}))
-
-    def test_fuzz_targets_that_run_again_replace_their_figures_and_finds(self):
-        earlier = {"fuzz": {"rows": [{"target": name, "by": "mutations", "runs": 5} for name in ("head", "mat", "npy")],
-                            "failed": ["head: exit code 1", "mat: exit code 1"]}}
-        figures = self.root / "reliability.json"
-        figures.write_text(json.dumps(earlier), "utf-8")
-        with mock.patch.object(reliability, "FIGURES", figures):
-            found = self.said("fuzz", "head: 7 runs, 3 accepted\n", ["head"])
-        self.assertEqual([(row["target"], row["runs"]) for row in found["rows"]], [("head", 7), ("mat", 5), ("npy", 5)])
-        self.assertEqual(found["failed"], ["mat: exit code 1"])
 
     def test_a_harness_that_fails_is_an_open_find_and_a_part_that_did_not_run_says_so(self):
         found = self.said("mutations", "mutated files:  5 'ok'  8 'damaged: truncated?'\nmodel: 7 runs, 3 accepted\n"
