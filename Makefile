@@ -1,7 +1,7 @@
 # Each target does its own set-up: missing Debian packages are installed (as root or with sudo).
-.PHONY: demo photos playground reproduce test build test-peers test-page test-python test-clang instruction-counts python \
+.PHONY: demo photos playground reproduce test build one-test test-peers test-page test-python test-clang instruction-counts python \
         wheel wasm npm npm-bench microcontroller targets bench results pages sanitize budgets reliability faults fuzz soak stress \
-        stress-chroot coverage cross lint lint-workflows lint-tidy runtime-size docs release reproducible install-test install clean help
+        stress-chroot first-test coverage cross lint lint-workflows lint-tidy runtime-size docs release reproducible install-test install clean help
 
 JOBS ?= $(shell nproc)
 CLI = build/parsnets
@@ -42,6 +42,14 @@ test:
 	@start=$$(date +%s); cmake --build build -j $(JOBS) && built=$$(date +%s) && \
 	  ctest --test-dir build --output-on-failure -j $(JOBS) && \
 	  echo "make test: built in $$((built - start)) s, ran in $$(($$(date +%s) - built)) s"
+
+# One test file, or a folder of them, with the fewest packages: TEST=model/gates. It has to be built anew when it changes.
+TEST ?= solvers/baselines/ridge
+one-test: build
+	@scripts/setup.sh one-test
+	@cmake -B build -DPARSNETS_BUILD_TESTS=ON -DPARSNETS_ONE_TEST=$(TEST) > /dev/null
+	@cmake --build build -j $(JOBS) --target parsnets_one_test
+	@build/parsnets_one_test --gtest_brief=1
 
 # Oracles that are heavy to install (Octave, LaTeX), and photographs with networks that are fetched.
 test-peers:
@@ -197,6 +205,11 @@ stress:
 stress-chroot:
 	@scripts/setup.sh chroot
 	@scripts/stress_chroot.sh
+
+# The way of CONTRIBUTING.md from a clone of HEAD to a first green test, timed on a bare Debian 12; as root.
+first-test:
+	@scripts/setup.sh chroot
+	@scripts/stress_chroot.sh first-test
 
 # The tests, instrumented for gcov.
 coverage:

@@ -114,7 +114,7 @@ def older(package, folder):
     text = re.sub(r"^Version: .*$", "Version: 0.0.1-1", control.read_text(), flags=re.M)
     control.write_text(re.sub(r"(parsnets[\w.]*) \(= [^)]*\)", r"\1 (= 0.0.1-1)", text))
     made = folder / f"older-{package.name}"
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", str(tree), str(made)], check=True,
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", str(tree), str(made)], check=True,
                    stdout=subprocess.DEVNULL)
     shutil.rmtree(tree)
     return made

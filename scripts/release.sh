@@ -1,6 +1,7 @@
 #!/bin/sh
 # Everything of a release, from the sources of HEAD: release.sh [OUT]. OUT is out/release by default; $BUILD, the build
-# folder, build-release. Equal sources give equal bytes, wherever they lie: dates are those of the commit.
+# folder, build-release; $CMAKE_ARGS, more for CMake, such as ccache for a trial. Equal sources give equal bytes,
+# wherever they lie: dates are those of the commit.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd)
@@ -29,9 +30,10 @@ pack() {
 
 # configure PORTABLE: only the linking differs, nothing is compiled again.
 configure() {
+  # shellcheck disable=SC2086 # several words
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DPARSNETS_BUILD_TESTS=OFF \
     -DPARSNETS_BUILD_BENCH=OFF -DPARSNETS_UNITY=ON -DPARSNETS_DEBIAN=ON -DPARSNETS_PORTABLE="$1" \
-    -DCMAKE_CXX_COMPILER_LAUNCHER= -DCMAKE_C_COMPILER_LAUNCHER= > "$work/log" || { cat "$work/log"; exit 1; }
+    -DCMAKE_CXX_COMPILER_LAUNCHER= -DCMAKE_C_COMPILER_LAUNCHER= ${CMAKE_ARGS:-} > "$work/log" || { cat "$work/log"; exit 1; }
   cmake --build "$build" -j "$jobs" > "$work/log" || { tail -n 40 "$work/log"; exit 1; }
 }
 

@@ -9,7 +9,8 @@ photos="$build libopencv-dnn-dev libopencv-imgcodecs-dev"
 python="$build python3 python3-numpy python3-sklearn python3-tqdm python3-venv python3-pip python3-setuptools python3-wheel"
 wheel="$python patchelf"
 quick_lint="clang-format shellcheck python3-pyflakes python3-pycodestyle"
-test="$wheel libgtest-dev libeigen3-dev libsvm-dev python3-scipy python3-h5py python3-pandas python3-matplotlib
+one_test="$build python3 libgtest-dev libeigen3-dev libsvm-dev"
+test="$wheel $one_test python3-scipy python3-h5py python3-pandas python3-matplotlib
       python3-pytest mypy openmpi-bin libopenmpi-dev python3-dask python3-distributed valgrind $quick_lint
       $photos python3-onnx python3-pil python3-yaml curl"
 lint="python3 $quick_lint cppcheck"
@@ -37,6 +38,7 @@ case "${1:-}" in
   build) wanted=$build ;;
   photos) wanted=$photos ;;
   test) wanted=$test ;;
+  one-test) wanted=$one_test ;;
   bench) wanted=$bench ;;
   peers) wanted=$peers; needs_npm=1 ;;
   backbone) wanted=$backbone; needs_npm=1 ;;
@@ -56,7 +58,7 @@ case "${1:-}" in
   clang) wanted=$clang ;;
   chroot) wanted=debootstrap ;;
   install-test) wanted="debootstrap python3-numpy python3-pil" ;;
-  *) echo "usage: setup.sh build|photos|test|bench|peers|backbone|playground|page|python|wheel|wasm|npm|microcontroller|targets|cross|docs|release|lint|tidy|clang|chroot|install-test" >&2; exit 2 ;;
+  *) echo "usage: setup.sh build|photos|one-test|test|bench|peers|backbone|playground|page|python|wheel|wasm|npm|microcontroller|targets|cross|docs|release|lint|tidy|clang|chroot|install-test" >&2; exit 2 ;;
 esac
 [ "$needs_npm" = 0 ] || command -v npm > /dev/null || wanted="$wanted nodejs npm"  # which may come from elsewhere
 

@@ -123,7 +123,7 @@ std::vector<std::string> mat_features(const fs::path& folder, bool any) {
 
 std::vector<std::string> array_features(const fs::path& folder, std::size_t classes) {
   std::set<std::string> names;
-  for (const auto& file : files_of(folder, {".npy", ".npz", ".csv"}))
+  for (const auto& file : files_of(folder, kSampleEndings))
     if (!is_of_samples(file) && !is_class_table(file, classes) && has_matrix(file)) names.insert(file.stem().string());
   return {names.begin(), names.end()};
 }

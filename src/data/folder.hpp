@@ -40,6 +40,8 @@ std::string quoted_list(const std::vector<std::string>& names, std::size_t most 
 
 /// Endings of files, such as ".npy".
 using Endings = std::initializer_list<const char*>;
+/// Of files with a sample, or its label, in each row, which sample_files.cpp reads; and of all that have features.
+inline constexpr Endings kSampleEndings{".npy", ".npz", ".csv"}, kFeatureEndings{".mat", ".npy", ".npz", ".csv"};
 
 /// The one file <stem>.<ending> among the endings; throws when there are several, nothing when there is none.
 std::optional<std::filesystem::path> find_one(const std::filesystem::path& folder, const std::string& stem,

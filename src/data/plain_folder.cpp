@@ -103,13 +103,13 @@ fs::path require_one(const fs::path& folder, const std::string& stem, Endings en
 Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressObserver* progress) {
   Dataset data;
   const std::string stem = options.features.empty() ? "features" : options.features;
-  std::optional<fs::path> features = find_named(folder, stem, {".npy", ".npz", ".csv"});
+  std::optional<fs::path> features = find_named(folder, stem, kSampleEndings);
   const bool needed = options.require_features || (options.read_features && fs::exists(folder / "labels.npy"));
   if (!features && needed)
-    require_one(folder, stem, {".npy", ".npz", ".csv"},
+    require_one(folder, stem, kSampleEndings,
                 "a data set folder contains features, labels, attributes.csv and split.json, or xlsa17's .mat files");
   read_plain_tables(folder, options, data, progress);
-  const bool has_labels = find_one(folder, "labels", {".npy", ".npz", ".csv"}).has_value();
+  const bool has_labels = find_one(folder, "labels", kSampleEndings).has_value();
   if (!features && (options.read_features || !has_labels)) return data;
 
   if (features) {
@@ -117,7 +117,7 @@ Dataset load_plain(const fs::path& folder, const LoadOptions& options, ProgressO
     data.features_file = features->string();
   }
   auto labels = read_label_file(folder, features.value_or(fs::path()), data.class_names, LabelBase::zero);
-  if (!labels) require_one(folder, "labels", {".npy", ".npz", ".csv"}, "one label per sample");
+  if (!labels) require_one(folder, "labels", kSampleEndings, "one label per sample");
   data.labels = std::move(labels->labels);
   read_features(options, data, progress);
   data.image_files = read_image_files(folder, data.samples());

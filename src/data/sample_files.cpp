@@ -137,7 +137,7 @@ void read_features(const LoadOptions& options, Dataset& data, ProgressObserver* 
 
 std::optional<FileLabels> read_label_file(const fs::path& folder, const fs::path& features,
                                           const std::vector<std::string>& class_names, LabelBase base) {
-  const auto file = find_one(folder, "labels", {".npy", ".npz", ".csv"});
+  const auto file = find_one(folder, "labels", kSampleEndings);
   if (!file && features.extension() == ".npz") {
     const auto members = npz_members(features);
     if (std::ranges::count(members, "labels") > 0) return labels_of_npy({features, "labels"}, class_names, base);

@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Endings kFeatureEndings{".mat", ".npy", ".npz", ".csv"};
 const std::string kDefaultSemantics = "att";
 
 std::unique_ptr<MatFile> open_splits(const fs::path& folder, const std::string& semantics) {

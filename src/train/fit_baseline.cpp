@@ -37,6 +37,11 @@ void check_memory(const Stages& stages, const TrainOptions& options, Baseline ki
 
 }  // namespace
 
+std::span<const char* const> baseline_names() {
+  static constexpr const char* kNames[] = {"ridge", "reverse-ridge", "eszsl", "sae", "sae-reverse", "dap"};
+  return kNames;
+}
+
 void fit_baseline(Stages& stages, const TrainOptions& options, Model& model) {
   const auto& o = std::get<BaselineOptions>(options.method);
   check_memory(stages, options, o.kind);

@@ -3,6 +3,7 @@
 // encoder, gates) are kept.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "solvers/descent.hpp"
@@ -37,6 +38,9 @@ void fit_parsnets(Stages& stages, const TrainOptions& options, Model& model, con
 /// A baseline (solvers/baselines/linear_map.hpp): one linear map from features to class descriptions, or back. Throws
 /// usage for methods that need all samples in the memory of one process where they are not.
 void fit_baseline(Stages& stages, const TrainOptions& options, Model& model);
+
+/// The names of the baselines, in the order of `Baseline`.
+std::span<const char* const> baseline_names();
 
 /// The paper's networks, f(x) = Σ_{i active} σ(Θ_iᵀz + b_i) + b with targets a (class descriptions):
 ///   svr    by the epsilon-SVR on the gated kernel (solvers/svr.hpp), jointly with MMG where its weight is positive

@@ -12,6 +12,7 @@
 #include "data/sample_set.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
+#include "train/fitter.hpp"
 
 namespace parsnets {
 
@@ -30,14 +31,9 @@ const Names<MethodOptions>& methods() {
       made.emplace_back(name, paper);
     }
     BaselineOptions baseline;
-    for (const auto& [name, kind] : {std::pair("ridge", Baseline::ridge),
-                                     {"reverse-ridge", Baseline::reverse_ridge},
-                                     {"eszsl", Baseline::eszsl},
-                                     {"sae", Baseline::sae},
-                                     {"sae-reverse", Baseline::sae_reverse},
-                                     {"dap", Baseline::dap}}) {
-      baseline.kind = kind;
-      made.emplace_back(name, baseline);
+    for (std::size_t kind = 0; kind < baseline_names().size(); ++kind) {
+      baseline.kind = static_cast<Baseline>(kind);
+      made.emplace_back(baseline_names()[kind], baseline);
     }
     return made;
   }();
@@ -153,8 +149,6 @@ OptionTable method_table(BaselineOptions& o) {
       .tries({"0.03", "0.1", "0.3", "1", "3", "10", "30", "100"})
       .number("semantic-lambda", o.semantic_lambda, 1e-9, 1e9, "eszsl: regularisation of the semantics");
   switch (o.kind) {
-    case Baseline::ridge:
-    case Baseline::reverse_ridge: break;
     case Baseline::eszsl:
       table.find_row("lambda").tries = {"0.1", "1", "10", "100"};
       table.find_row("semantic-lambda").tries = {"0.01", "0.1", "1", "10"};
@@ -169,6 +163,7 @@ OptionTable method_table(BaselineOptions& o) {
       table.find_row("semantic-scaling").tries.clear();
       table.find_row("lambda").tries = {"0.1", "1", "10", "100"};
       break;
+    default: break;
   }
   return table;
 }
