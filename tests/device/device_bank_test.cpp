@@ -12,6 +12,7 @@
 #include "../../runtime/tests/stream.h"
 #include "base/file.hpp"
 #include "base/linalg.hpp"
+#include "data/sample_set.hpp"
 #include "device/device_file_builder.hpp"
 #include "expect.hpp"
 #include "parsnets/field.hpp"
@@ -234,12 +235,23 @@ TEST_F(DeviceBank, ExamplesDrawAClassTowardsThem) {
 TEST_F(DeviceBank, AdaptingMovesClassesAndGammaAsTheCarefulFormOfTheLibrary) {
   std::size_t parts = 0;  // models of which some unseen classes move, but not all
   for (const char* kind : {"classes", "classes linear", "classes tables"})
-    for (const std::size_t count : {8u, 40u, 300u}) {
-      SCOPED_TRACE(std::string(kind) + " " + std::to_string(count));
+    for (const bool of_one_class : {false, true}) {
+      SCOPED_TRACE(std::string(kind) + (of_one_class ? ", samples like one unseen class" : ""));
       Model model = small_model(kind, pool);
       model.field.strong.reset();
       model.field.gamma_shift = -0.03;
-      const Matrix<float> x = small_samples(count);
+      Matrix<float> x = small_samples(300);
+      if (of_one_class) {
+        const Matrix<float> all = model.scores(x.view(), pool);
+        const auto one = std::ranges::find(model.classes.seen, 0) - model.classes.seen.begin();
+        std::vector<std::int32_t> rows;
+        for (std::size_t r = 0; r < all.rows(); ++r)
+          if (std::ranges::max_element(all.row(r)) - all.row(r).begin() == one)
+            rows.push_back(static_cast<std::int32_t>(r));
+        x = gather_rows(x.view(), rows);
+      }
+      const std::size_t count = x.rows();
+      ASSERT_GT(count, 7u);
       std::vector<double> lengths;
       const Matrix<float> f = model.predict(x.view(), pool);
       for (std::size_t r = 0; r < f.rows(); ++r) {
