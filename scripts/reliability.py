@@ -176,8 +176,8 @@ def fuzz_part(part):
     yield ("Bytes that nobody meant, for every reader, with limits on time (2 s and 0.1 ms a byte of processor time). "
            "libFuzzer has limits on memory, too; it starts from the corpora of `fuzz/corpus`, as do mutations without "
            "its guidance. `mat` starts `parsnets-decode` for each file, as every command does: libhdf5 may break that, "
-           "and nothing else. `mat5` and `answers`, which is what a decoder says that a file took over, are read by our "
-           "own code in the process of the fuzzer.")
+           "and nothing else. `mat5` and `answers`, what a decoder says that took a file over, are read by our own "
+           "code in the process of the fuzzer.")
     yield "| Reader | By | Runs |\n|---|---|---:|\n" + "\n".join(
         f"| {row['target']} | {row['by']} | {number(row['runs'])} |" for row in part["rows"])
 
