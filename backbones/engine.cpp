@@ -15,6 +15,7 @@ std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const s
 }
 
 std::string engine_names() { return onnxruntime_name() + "," + opencv_name(); }
+void prepare_engines() { prepare_onnxruntime(); }
 #else
 std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const std::string& network,
                                     const EngineOptions& options) {
@@ -23,6 +24,7 @@ std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const s
 }
 
 std::string engine_names() { return opencv_name(); }
+void prepare_engines() {}
 #endif
 
 void pool_positions(std::span<const float> values, const std::vector<std::int64_t>& shape, bool maxima,

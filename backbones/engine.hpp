@@ -1,5 +1,5 @@
 #pragma once
-// What runs a network: OpenCV, and ONNX Runtime where the module is built with it.
+// What runs a network: OpenCV, and ONNX Runtime where it is built with it; and the process that has one of these.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace parsnets {
 
-/// Throws std::exception; the border of the module turns that into text.
+/// Throws std::exception. Not thread-safe.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -22,8 +22,6 @@ class Engine {
   /// `features` becomes as long as the network's output; an output with positions is pooled over them. Uses the
   /// calling thread alone.
   virtual void run(std::span<const float> input, std::vector<float>& features) = 0;
-  /// Whether several threads may run it at a time.
-  virtual bool is_thread_safe() const = 0;
 };
 
 struct EngineOptions {
@@ -39,16 +37,19 @@ std::unique_ptr<Engine> open_opencv_engine(const std::string& network, const Eng
 /// "OpenCV 4.6.0"
 std::string opencv_name();
 
-/// In modules that are built with it, as the next one.
+/// In builds with it, as the next ones.
 std::unique_ptr<Engine> open_onnxruntime_engine(const std::string& network, const EngineOptions& options);
 /// "ONNX Runtime 1.20.1"
 std::string onnxruntime_name();
+void prepare_onnxruntime();
 
-/// By the wanted engine, or by the first of engine_names(). Throws when the module lacks it.
+/// By the wanted engine, or by the first of engine_names(). Throws when this build lacks it.
 std::unique_ptr<Engine> open_engine(std::optional<NetworkEngine> wanted, const std::string& network,
                                     const EngineOptions& options);
-/// Of this module: "ONNX Runtime 1.20.1,OpenCV 4.6.0", or OpenCV alone.
+/// Of this build: "ONNX Runtime 1.20.1,OpenCV 4.6.0", or OpenCV alone.
 std::string engine_names();
+/// Call before the sandbox is entered: ONNX Runtime looks at the machine when it is first used.
+void prepare_engines();
 
 /// Of an output of this shape, batch first: a value per channel, the mean over positions, and with `maxima` then their
 /// maxima. Throws for other shapes, and for maxima of a single position.

@@ -4,13 +4,10 @@
 
 namespace parsnets {
 
-EnginePool::EnginePool(std::function<std::unique_ptr<Engine>()> open, unsigned most)
-    : open_(std::move(open)), first_(open_()), most_(first_->is_thread_safe() ? 1 : most), free_{first_.get()} {
-  if (most_ == 1) open_ = {};
-}
+EnginePool::EnginePool(std::unique_ptr<Engine> first, std::function<std::unique_ptr<Engine>()> open, unsigned most)
+    : open_(std::move(open)), first_(std::move(first)), most_(most), free_{first_.get()} {}
 
 void EnginePool::run(std::span<const float> input, std::vector<float>& features) {
-  if (first_->is_thread_safe()) return first_->run(input, features);
   struct Taken {
     EnginePool& pool;
     Engine& engine = pool.take();
@@ -42,7 +39,6 @@ Engine& EnginePool::take() {
         free_.push_back(others_.emplace_back(std::move(another)).get());
       else
         most_ = 1 + others_.size();
-      if (1 + others_.size() == most_) open_ = {};
       continue;
     }
     changed_.wait(lock);

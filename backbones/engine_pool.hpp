@@ -16,8 +16,8 @@ namespace parsnets {
 /// Engines of the same network. Thread-safe.
 class EnginePool {
  public:
-  /// Opens the first; others, at most `most` in all, when they are needed. One that several threads may use is enough.
-  EnginePool(std::function<std::unique_ptr<Engine>()> open, unsigned most);
+  /// Opens others beside the first, at most `most` in all, when they are needed.
+  EnginePool(std::unique_ptr<Engine> first, std::function<std::unique_ptr<Engine>()> open, unsigned most);
 
   std::string name() const { return first_->name(); }
   /// As Engine::run(). Waits while all are used. Throws what the engine throws.
@@ -27,7 +27,7 @@ class EnginePool {
   Engine& take();
   void give_back(Engine& engine);
 
-  std::function<std::unique_ptr<Engine>()> open_;  ///< empty once all are open: it holds the file
+  std::function<std::unique_ptr<Engine>()> open_;
   std::unique_ptr<Engine> first_;
   std::size_t most_;
   bool opening_ = false;

@@ -64,6 +64,8 @@ class Message {
 enum ModelField : std::uint64_t { kGraph = 7 };
 constexpr std::string_view kUsualStart = "\x08";  // the version of the format comes first
 enum GraphField : std::uint64_t { kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12 };
+enum TensorField : std::uint64_t { kName = 8, kDataLocation = 14 };
+constexpr std::uint64_t kInOtherFile = 1;
 
 /// The parts below a field of a message, one level after the other.
 std::vector<std::string_view> below(std::string_view bytes, std::initializer_list<std::uint64_t> path) {
@@ -116,6 +118,7 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
   const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
   try {
     std::set<std::string> weights;
+    std::string elsewhere;  // weights that are not in the file
     for (const auto graph : below(bytes, {kGraph}))
       Message(graph).for_each([&](std::uint64_t at, std::uint64_t, std::string_view part) {
         if (at == kInput) outline.inputs.push_back(input_of(part));
@@ -124,7 +127,12 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
           if (outline.without_shape.empty() && below(part, {2, 1, 2}).empty())  // type, tensor_type, shape
             outline.without_shape = outline.outputs.back();
         }
-        if (at == kInitializer) weights.insert(text_of(part, 8));
+        if (at == kInitializer) {
+          weights.insert(text_of(part, kName));
+          Message(part).for_each([&](std::uint64_t field, std::uint64_t value, std::string_view) {
+            if (field == kDataLocation && value == kInOtherFile) elsewhere = text_of(part, kName);
+          });
+        }
         if (at != kNode) return;
         const auto given = below(part, {1});
         for (const auto value : below(part, {2})) {
@@ -132,6 +140,9 @@ std::string read_outline(std::span<const std::byte> file, OnnxOutline& outline) 
           outline.made_by[outline.values.back()] = {text_of(part, 4), given.empty() ? "" : std::string(given.front())};
         }
       });
+    if (!elsewhere.empty())
+      return "expected a network with its weights, found those of '" + elsewhere +
+             "' in another file; save the network as one file";
     std::erase_if(outline.inputs, [&](const auto& input) { return weights.contains(input.name); });
   } catch (const Damaged&) {
     outline = {};

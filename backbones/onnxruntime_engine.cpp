@@ -58,7 +58,6 @@ class OnnxRuntimeEngine final : public Engine {
   }
 
   std::string name() const override { return onnxruntime_name(); }
-  bool is_thread_safe() const override { return true; }
 
   void run(std::span<const float> input, std::vector<float>& features) override {
     const std::vector<std::int64_t> shape{1, 3, static_cast<std::int64_t>(options_.height),
@@ -104,6 +103,11 @@ class OnnxRuntimeEngine final : public Engine {
 std::unique_ptr<Engine> open_onnxruntime_engine(const std::string& network, const EngineOptions& options) {
   if (options.layer_is_output) return std::make_unique<OnnxRuntimeEngine>(network, options);
   return std::make_unique<OnnxRuntimeEngine>(network + output_to_append(options.layer, false), options);
+}
+
+void prepare_onnxruntime() {
+  OrtEnv* environment = nullptr;
+  check(api().CreateEnv(ORT_LOGGING_LEVEL_FATAL, "parsnets", &environment));  // stays: later ones share it
 }
 
 std::string onnxruntime_name() { return std::string("ONNX Runtime ") + OrtGetApiBase()->GetVersionString(); }

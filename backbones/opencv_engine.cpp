@@ -53,7 +53,6 @@ class OpenCvEngine final : public Engine {
   }
 
   std::string name() const override { return opencv_name(); }
-  bool is_thread_safe() const override { return false; }
 
   void run(std::span<const float> input, std::vector<float>& features) override {
     net_.setInput(cv::Mat(shape_, CV_32F, const_cast<float*>(input.data())));  // which it does not change

@@ -1,41 +1,29 @@
-// A network, and decoders of photographs in processes of their own. OpenCV prints nothing, and no exception leaves the
-// module.
+// A network, and decoders of photographs, in processes of their own. No exception leaves the module.
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <memory>
-#include <opencv2/core.hpp>
-#include <opencv2/core/utils/logger.hpp>
 #include <thread>
 
 #include "backbones_module.hpp"
+#include "base/file.hpp"
 #include "decoding_memory.hpp"
-#include "engine.hpp"
 #include "engine_pool.hpp"
 #include "images/image_header.hpp"
-#include "onnx_outline.hpp"
+#include "network_process.hpp"
 #include "photo_decoders.hpp"
-#include "quiet_thread.hpp"
 
 namespace parsnets {
 
 namespace {
 
-void silence_opencv() {
-  cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-  cv::redirectError([](int, const char*, const char*, const char*, int, void*) { return 0; });
-}
-
-/// The text of any exception; of OpenCV's without its source file. Prints nothing.
+/// The text of any exception.
 template <class Work>
 std::string problem_of(Work work) {
-  const QuietThread quiet;
   try {
     return work();
-  } catch (const cv::Exception& error) {
-    if (error.code == cv::Error::StsNoMem) return kNotEnoughMemory;
-    return error.err.empty() ? "OpenCV failed" : error.err;
   } catch (const std::bad_alloc&) {
     return kNotEnoughMemory;
   } catch (const std::exception& error) {
@@ -61,40 +49,24 @@ struct Taken {
   bool enough;
 };
 
-/// Into memory of its size: a string that grows would take twice as much. Whether all of it could be read.
-bool read_file(const std::filesystem::path& path, std::string& content) {
-  std::error_code absent;
-  const auto size = std::filesystem::file_size(path, absent);
-  if (absent) return false;
-  content.resize(size);
-  std::ifstream file(path, std::ios::binary);
-  return file.read(content.data(), static_cast<std::streamsize>(size)) &&
-         file.peek() == std::ifstream::traits_type::eof();
-}
-
 class PhotoBackbone final : public Backbone {
  public:
   explicit PhotoBackbone(const BackboneOptions& options) : options_(options), decoders_(options.input) {}
 
   std::string open() {
-    auto network = std::make_shared<std::string>();
-    if (!read_file(options_.file, *network)) return "expected a readable file";
-    OnnxOutline outline;
-    std::string problem = read_outline(std::as_bytes(std::span(*network)), outline);
-    if (problem.empty()) problem = outline.choose(options_.layer);
-    if (problem.empty()) problem = outline.check_input(options_.input.width, options_.input.height);
-    if (!problem.empty()) return problem;
-    const bool maxima = options_.pool == FeatureSource::Pooling::both;
-    const std::string value = maxima ? outline.before_average(options_.layer) : options_.layer;
-    const bool is_output = std::ranges::count(outline.outputs, value) > 0;
-    const EngineOptions settings{
-        outline.inputs.front().name, value, is_output, outline.without_shape, options_.input.width,
-        options_.input.height,       maxima};
+    Descriptor opened(::open(options_.file.c_str(), O_RDONLY | O_CLOEXEC));
+    std::error_code unknown;
+    const std::uintmax_t bytes = std::filesystem::file_size(options_.file, unknown);
+    if (opened < 0 || unknown) return "expected a readable file";
+    file_ = std::move(opened);
+    NetworkWish wish{options_.layer, options_.input.width, options_.input.height,
+                     options_.pool == FeatureSource::Pooling::both ? 1u : 0u,
+                     options_.engine ? 1 + static_cast<std::uint64_t>(*options_.engine) : 0};
+    auto first = std::make_unique<NetworkProcess>(file_, bytes, wish);
+    options_.layer = wish.layer = first->layer();
     const unsigned most = options_.threads > 0 ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
-    engines_ =
-        std::make_unique<EnginePool>([network = std::move(network), settings,
-                                      engine = options_.engine] { return open_engine(engine, *network, settings); },
-                                     most);
+    engines_ = std::make_unique<EnginePool>(
+        std::move(first), [this, bytes, wish] { return std::make_unique<NetworkProcess>(file_, bytes, wish); }, most);
     std::vector<float> features;  // the length of its output is known once it has run
     engines_->run(std::vector<float>(values_per_input()), features);
     dimensions_ = features.size();
@@ -136,6 +108,7 @@ class PhotoBackbone final : public Backbone {
   std::size_t values_per_input() const { return 3 * options_.input.width * options_.input.height; }
 
   BackboneOptions options_;
+  Descriptor file_;
   std::unique_ptr<EnginePool> engines_;
   std::size_t dimensions_ = 0;
   mutable DecodingMemory memory_;
@@ -150,8 +123,6 @@ __attribute__((visibility("default"))) Backbone* parsnets_open_backbone(const Ba
                                                                         std::string& problem) {
   std::unique_ptr<PhotoBackbone> backbone;
   problem = problem_of([&] {
-    silence_opencv();
-    cv::setNumThreads(1);  // of decoders and networks: several photographs at a time use the cores
     backbone = std::make_unique<PhotoBackbone>(options);
     return backbone->open();
   });
@@ -159,7 +130,8 @@ __attribute__((visibility("default"))) Backbone* parsnets_open_backbone(const Ba
 }
 
 __attribute__((visibility("default"))) const char* parsnets_backbone_engines() {
-  static const std::string names = engine_names();
+  static std::string names;
+  problem_of([] { return names = engine_names_of_process(); });
   return names.c_str();
 }
 }

@@ -199,7 +199,7 @@ class RawData {
         type_(type),
         label_(label),
         value_bytes_(H5Tget_size(type)),
-        skip_(extent_.size() - std::min(extent_.size(), extent.size())) {
+        skip_(2 - std::min<std::size_t>(2, extent.size())) {
     const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
     const H5D_layout_t layout = creation ? H5Pget_layout(creation.get()) : H5D_LAYOUT_ERROR;
     if (extent.size() > 2 || value_bytes_ == 0 || layout == H5D_LAYOUT_ERROR)

@@ -1,6 +1,7 @@
 #include <array>
 #include <vector>
 
+#include "network_work.hpp"
 #include "parsnets/error.hpp"
 #include "photo_decoding.hpp"
 #include "work.hpp"
@@ -36,6 +37,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32, kLongestSide = 1 <<
 }  // namespace
 
 Work open_work(std::string_view name) {
+  if (name == "network") return open_network_work();
   if (name != "photos") return {};
   prepare_decoding();
   return serve_photos;

@@ -78,14 +78,14 @@ Error cannot_start(const std::string& name, const std::string& why) {
 }  // namespace
 
 std::filesystem::path decoder_program(const std::string& work) {
-  const std::string photos = work == "photos" ? "-photos" : "";
+  const std::string photos = work == "photos" || work == "network" ? "-photos" : "";
   if (const char* named = ::secure_getenv("PARSNETS_DECODE"); named != nullptr && *named != '\0') return named + photos;
   std::string problem;
   const auto found = installed_with_this_code("parsnets-decode" + photos, problem);
   if (found.empty())
     throw Error(
         ErrorCode::failure,
-        "expected the program parsnets-decode, which reads MAT files and photographs, beside the library; found " +
+        "expected the program parsnets-decode, which reads MAT files, photographs and networks, beside the library; found " +
             problem + "; install it, or set PARSNETS_DECODE to its path");
   return found.front();
 }
