@@ -169,7 +169,7 @@ std::string OnnxOutline::before_average(const std::string& layer) const {
   for (std::size_t steps = 0; steps <= made_by.size(); ++steps) {  // a damaged file may have circles
     const auto maker = made_by.find(value);
     if (maker == made_by.end()) break;
-    if (averages.contains(maker->second.kind)) return maker->second.input;
+    if (averages.contains(maker->second.kind)) return maker->second.input.empty() ? layer : maker->second.input;
     if (!shapes.contains(maker->second.kind)) break;
     value = maker->second.input;
   }

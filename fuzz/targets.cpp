@@ -23,6 +23,7 @@
 #include "formats/safetensors.hpp"
 #include "images/image_header.hpp"
 #include "mat_reader.hpp"
+#include "onnx_outline.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/model.hpp"
 #include "parsnets/threads.hpp"
@@ -259,6 +260,19 @@ bool request(std::span<const std::byte> bytes) {
   return accepts([&] { parse_bank_request(text_of(bytes), limits); }) || predicts;
 }
 
+/// What is read of a network before an engine sees it.
+bool onnx(std::span<const std::byte> bytes) {
+  OnnxOutline outline;
+  std::string layer, named = "features";
+  if (!read_outline(bytes, outline).empty()) return false;
+  require(!outline.values.empty() && !outline.outputs.empty(), "a network without operators");
+  require(outline.choose(layer).empty() && layer == outline.outputs.back(), "the last output is no layer");
+  outline.choose(named);
+  const std::string before = outline.before_average(layer);
+  require(!before.empty() || layer.empty(), "an average of nothing");
+  return outline.check_input(16, 16).empty();
+}
+
 bool image(std::span<const std::byte> bytes) {
   const auto header = read_image_header(bytes);
   if (header) require(header->width > 0 && header->height > 0, "an image without pixels");
@@ -276,7 +290,7 @@ const std::map<std::string, Target>& targets() {
       {"config", config},   {"model", model},
       {"device", device},   {"head", head},
       {"request", request}, {"statistics", statistics},
-      {"image", image},
+      {"image", image},     {"onnx", onnx},
   };
   return all;
 }
