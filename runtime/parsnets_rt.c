@@ -1311,15 +1311,19 @@ static int is_adapted(const pnrt_bank* bank, uint32_t index) {
 }
 
 float pnrt_gamma(const pnrt_model* model, const pnrt_bank* bank) {
-  uint32_t c, unseen = 0, adapted = 0;
+  uint32_t c, unseen = 0;
+  float follow = 0; /* how far classes follow samples */
   if (!model || (bank && bank->model != model)) return 0;
   if (!kLearn || !bank || !bank->learning) return model->gamma;
   for (c = 0; c < model->classes + bank->capacity; ++c) {
     if (is_seen(model, c) || !is_class(model, bank, c)) continue;
     ++unseen;
-    adapted += (uint32_t)is_adapted(bank, c);
+    if (is_adapted(bank, c)) {
+      const float n = experience_at(bank, c)->samples;
+      follow += n / (n + model->strength);
+    }
   }
-  return adapted ? model->gamma + model->gamma_shift * ((float)adapted / (float)unseen) : model->gamma;
+  return follow > 0 ? model->gamma + model->gamma_shift * (follow / (float)unseen) : model->gamma;
 }
 
 static void clear(void* memory, uint64_t bytes) {

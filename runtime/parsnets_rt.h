@@ -126,15 +126,15 @@ typedef struct pnrt_source {
   X(source_height, 0, 8192, "its height, at least 1")
 
 /* X(name, least, most, meaning), f32 each. */
-#define PNRT_NUMBERS(X)                                                                            \
-  X(gamma, -1e6f, 1e6f, "subtracted from the scores of seen classes")                              \
-  X(temperature, 1e-9f, 1e9f, "of the softmax that gives confidences")                             \
-  X(width, 0, 1e6f, "w of the prototype kernel, at least 0.001; 0: the linear kernel")             \
-  X(example_prior, 1e-6f, 1e6f, "learning: examples that the prototype of a class counts as")      \
-  X(strength, 1e-6f, 1e6f, "learning: unlabelled samples that the prototype of a class counts as") \
-  X(sharpness, 1e-6f, 1e4f, "learning: of the softmax that assigns unlabelled samples")            \
-  X(certainty, 0, 0.999999f, "learning: least share of that softmax that counts")                  \
-  X(gamma_shift, -1e6f, 1e6f, "learning: added to gamma when all unseen classes have moved")       \
+#define PNRT_NUMBERS(X)                                                                                \
+  X(gamma, -1e6f, 1e6f, "subtracted from the scores of seen classes")                                  \
+  X(temperature, 1e-9f, 1e9f, "of the softmax that gives confidences")                                 \
+  X(width, 0, 1e6f, "w of the prototype kernel, at least 0.001; 0: the linear kernel")                 \
+  X(example_prior, 1e-6f, 1e6f, "learning: examples that the prototype of a class counts as")          \
+  X(strength, 1e-6f, 1e6f, "learning: unlabelled samples that the prototype of a class counts as")     \
+  X(sharpness, 1e-6f, 1e4f, "learning: of the softmax that assigns unlabelled samples")                \
+  X(certainty, 0, 0.999999f, "learning: least share of that softmax that counts")                      \
+  X(gamma_shift, -1e6f, 1e6f, "learning: added to gamma, times how far unseen classes follow samples") \
   X(least_length, 0, 1e6f, "learning: length over root o below which unlabelled samples are left out")
 
 /* X(name, most, meaning), u8 each. */
@@ -299,8 +299,8 @@ const char* pnrt_attribute_name(const pnrt_model* model, uint32_t attribute);
 /* Finds the index of a class; PNRT_NOT_FOUND if there is no class of that name. */
 pnrt_status pnrt_find_class(const pnrt_model* model, const pnrt_bank* bank, const char* name, uint32_t* index);
 
-/* What is subtracted from the scores of seen classes: gamma of the model, plus `gamma_shift` times the share of the
- * unseen classes that unlabelled samples have moved. Takes no memory; 0 if `model` is null. */
+/* What is subtracted from the scores of seen classes: gamma of the model, plus `gamma_shift` times the mean over unseen
+ * classes of n/(n + `strength`), n the unlabelled samples that move a class. Takes no memory; 0 if `model` is null. */
 float pnrt_gamma(const pnrt_model* model, const pnrt_bank* bank);
 /* The o values that predictions are compared with for a class; PNRT_NOT_FOUND if there is none with that index. */
 pnrt_status pnrt_class_vector(const pnrt_model* model, const pnrt_bank* bank, uint32_t index, float* values);

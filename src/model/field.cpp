@@ -73,22 +73,23 @@ bool has_place(std::span<const float> vector) {
   return std::ranges::any_of(vector, [](float v) { return v != 0; });
 }
 
-/// Of the unseen classes, those that unlabelled samples have moved; 0 where none is unseen.
-double share_adapted(const ClassBank& classes) {
-  double unseen = 0, moved = 0;
+/// Mean over the unseen classes of n/(n + β): how far they follow the n unlabelled samples that they remember.
+double follow_samples(const Model& model) {
+  const ClassBank& classes = model.classes;
+  double unseen = 0, follow = 0;
   for (std::size_t c = 0; c < classes.names.size(); ++c)
     if (!classes.seen[c]) {
       ++unseen;
-      moved += !classes.adapted.samples.empty() && classes.adapted.samples[c] > 0 ? 1 : 0;
+      const double n = classes.adapted.samples.empty() ? 0 : classes.adapted.samples[c];
+      follow += n / (n + model.field.strength);
     }
-  return unseen > 0 ? moved / unseen : 0;
+  return unseen > 0 ? follow / unseen : 0;
 }
 
 /// Unseen classes that have adapted score higher: seen ones need a smaller gamma against them.
 void shift_gamma(Model& model) {
-  ClassBank& classes = model.classes;
-  if (!classes.gamma_before) classes.gamma_before = model.gamma;
-  model.gamma = *classes.gamma_before + model.field.gamma_shift * share_adapted(classes);
+  if (!model.classes.gamma_before) model.classes.gamma_before = model.gamma;
+  model.gamma = *model.classes.gamma_before + model.field.gamma_shift * follow_samples(model);
 }
 
 /// The strong form, of classes that are described.
@@ -294,9 +295,7 @@ Adaptation adapt_in_batches(Model& model, std::size_t samples,
   return sum;
 }
 
-double remaining_gamma_shift(const Model& model) {
-  return model.field.gamma_shift * (1 - share_adapted(model.classes));
-}
+double remaining_gamma_shift(const Model& model) { return model.field.gamma_shift * (1 - follow_samples(model)); }
 
 void undo_adaptation(Model& model) {
   model.classes.adapted = {};

@@ -274,7 +274,11 @@ TEST_F(DeviceBank, AdaptingMovesClassesAndGammaAsTheCarefulFormOfTheLibrary) {
       parts += moved > 0 && moved < static_cast<std::size_t>(unseen) ? 1 : 0;
       const float gamma = pnrt_gamma(&device.model, &device.bank);
       EXPECT_NEAR(gamma, model.gamma, 1e-6);
-      EXPECT_NEAR(gamma, 0.05 - 0.03 * moved / static_cast<double>(unseen), 1e-6);
+      double follow = 0;
+      for (const double n : model.classes.adapted.samples)
+        follow += n / (n + model.field.strength) / static_cast<double>(unseen);
+      EXPECT_NEAR(gamma, 0.05 - 0.03 * follow, 1e-6);
+      EXPECT_LT(gamma, 0.0499);
       const Matrix<float> expected = model.class_vectors();
       for (std::size_t c = 0; c < expected.rows(); ++c) {
         const auto found = device.vector_of(c);
@@ -295,7 +299,7 @@ TEST_F(DeviceBank, AdaptingMovesClassesAndGammaAsTheCarefulFormOfTheLibrary) {
       // A file of the adapted model leaves to the device what is left of the shift.
       const SmallBank next(device_file(model, Precision::float32, 0, pool));
       EXPECT_NEAR(next.model.gamma, model.gamma, 1e-6);
-      EXPECT_NEAR(next.model.gamma + next.model.gamma_shift, 0.05 - 0.03, 1e-6);
+      EXPECT_NEAR(next.model.gamma_shift, -0.03 * (1 - follow), 1e-6);
       ASSERT_EQ(pnrt_forget(&device.bank), PNRT_OK);
       EXPECT_EQ(pnrt_gamma(&device.model, &device.bank), device.model.gamma);
     }
@@ -311,15 +315,18 @@ TEST_F(DeviceBank, GammaCountsTheClassesThatAreThere) {
   std::uint32_t moved = 0;
   ASSERT_EQ(device.adapt(pile.data(), 400, &moved), PNRT_OK);
   ASSERT_GT(moved, 0u);
-  const auto expect_share = [&](double adapted, double all) {
-    EXPECT_NEAR(pnrt_gamma(&model, &device.bank), model.gamma + model.gamma_shift * adapted / all, 1e-7);
+  const double shift = pnrt_gamma(&model, &device.bank) - model.gamma, follows = shift / model.gamma_shift;
+  const double all = static_cast<double>(unseen);
+  EXPECT_GT(follows, 0);
+  EXPECT_LT(follows, moved / all);
+  const auto expect_share = [&](double share) {
+    EXPECT_NEAR(pnrt_gamma(&model, &device.bank) - model.gamma, shift * share, 1e-7);
   };
-  expect_share(moved, static_cast<double>(unseen));
   // An added class has not moved, a removed one is none; examples move no gamma.
   ASSERT_EQ(add_stream_class(device), PNRT_OK);
-  expect_share(moved, static_cast<double>(unseen) + 1);
+  expect_share(all / (all + 1));
   ASSERT_EQ(device.teach("added", pile.data(), 5), PNRT_OK);
-  expect_share(moved, static_cast<double>(unseen) + 1);
+  expect_share(all / (all + 1));
   ASSERT_EQ(device.remove("added"), PNRT_OK);
   for (std::uint32_t c = 0; c < model.classes; ++c)
     if (model.class_seen[c] == 0) {
