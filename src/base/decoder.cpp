@@ -83,10 +83,10 @@ std::filesystem::path decoder_program(const std::string& work) {
   std::string problem;
   const auto found = installed_with_this_code("parsnets-decode" + photos, problem);
   if (found.empty())
-    throw Error(
-        ErrorCode::failure,
-        "expected the program parsnets-decode, which reads MAT files, photographs and networks, beside the library; found " +
-            problem + "; install it, or set PARSNETS_DECODE to its path");
+    throw Error(ErrorCode::failure,
+                "expected the program parsnets-decode, which reads MAT files, photographs and networks, beside the "
+                "library; found " +
+                    problem + "; install it, or set PARSNETS_DECODE to its path");
   return found.front();
 }
 
