@@ -9,7 +9,8 @@ namespace parsnets {
 namespace {
 
 constexpr std::uint64_t kMegabyte = 1 << 20, kSpareForNetworks = 512, kTimesTheFile = 4, kBytesPerPixel = 8 << 10;
-constexpr unsigned kSecondsOfAnInput = 30, kInputSecondsPerMegabyte = 2, kSecondsOfANetwork = 7 * 86400;
+constexpr unsigned kSecondsOfAnInput = 30, kInputSecondsPerMegabyte = 2, kInputsOfAProcess = 100,
+                   kSilencePerSecond = 10;
 constexpr const char* kNetworks = "network";
 
 /// Engines hold the weights up to 2.5 times while they open a network. SECURITY.md states these limits.
@@ -26,7 +27,8 @@ struct BrokeDown : std::runtime_error {
 NetworkProcess::NetworkProcess(int file, std::uint64_t bytes, NetworkWish wish)
     : wish_(std::move(wish)),
       seconds_(kSecondsOfAnInput + kInputSecondsPerMegabyte * static_cast<unsigned>(bytes / kMegabyte)),
-      decoder_("the network", kNetworks, file, {memory_for(bytes, wish_), kSecondsOfANetwork, 0}) {
+      decoder_("the network", kNetworks, file,
+               {memory_for(bytes, wish_), kInputsOfAProcess * seconds_, kSilencePerSecond * seconds_}) {
   ask(NetworkQuestion::open, {}, [&](Channel& channel) {
     layer_ = channel.get_text(kLongestLayer);
     name_ = channel.get_text(kLongestLayer);

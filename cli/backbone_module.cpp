@@ -62,7 +62,7 @@ struct NetworkBytes {
   double opening() const { return 2.5 * file + working; }
 };
 
-/// How many networks OpenCV may open: as many as threads, unless memory is short. Throws usage.
+/// How many processes may hold the network: as many as threads, unless memory is short. Throws usage.
 unsigned networks_within(const BackboneChoice& choice, unsigned threads, const NetworkBytes& network, double decoding) {
   require_memory(choice.memory_limit, decoding + network.file + network.opening(),
                  "decoding photographs and the network",

@@ -46,7 +46,7 @@ class Backbone {
   virtual std::string prepare(std::span<const std::byte> image, std::span<float> input) const = 0;
   /// `inputs`: n prepared ones, one after the other. `features`: n x dimensions(). A photograph has the same features,
   /// bit for bit, alone, in any batch and with any number of threads. Thread-safe: as many calls as BackboneOptions
-  /// says work at a time, each in its thread. OpenCV holds the network once for each of them.
+  /// says work at a time, each in its thread, and each of them holds the network once.
   virtual std::string run(std::span<const float> inputs, std::size_t n, std::span<float> features) = 0;
 };
 
