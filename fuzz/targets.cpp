@@ -222,7 +222,8 @@ bool model(std::span<const std::byte> bytes) {
   }
   ThreadPool pool(1);
   accepts([&] {
-    for (const float score : read.scores(rows.view(), pool).values())
+    const Matrix<float> scores = read.scores(rows.view(), pool);
+    for (const float score : scores.values())
       require(std::isfinite(score), "a model that was accepted gives scores that are not finite");
   });
   return true;

@@ -78,7 +78,8 @@ void for_each_set(const std::function<void(std::uint64_t, const std::string&)>& 
 /// Odd data may be refused, in words; what is trained gives finite scores. Returns whether it was trained.
 bool trains_or_refuses(const Dataset& data, const TrainOptions& options) {
   try {
-    for (const float score : scores_of(data, options).values()) EXPECT_TRUE(std::isfinite(score));
+    const Matrix<float> scores = scores_of(data, options);
+    for (const float score : scores.values()) EXPECT_TRUE(std::isfinite(score));
     return true;
   } catch (const Error& error) {
     EXPECT_NE(error.code(), ErrorCode::cancelled) << error.what();
