@@ -78,6 +78,7 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "s
 PHOTOS = {"extract", "train photographs"}
 ONCE = {"extract"}  # refuses a data set that is there
 TIMED = {"b.json", "report.html", "report.json", "run.json", "reproduce.json", "results.json"}  # hold what they took
+TELLING = {"b.md", "b.csv", "b.tex"}  # say which methods failed
 UNFINISHED = "extraction.partial", "c.safetensors"  # how names of files begin that the same command uses
 
 
@@ -148,7 +149,8 @@ class Tool:
         shutil.copytree(start, folder, symlinks=True)
         done = self.run(command, folder, kind, at, rank)
         expected = {"kill": (-signal.SIGKILL,), "fail": (0, 1, 3), "short": (0,), "memory": (0, 1, 3)}[kind]
-        if kind == "memory" and done.returncode == -signal.SIGABRT and "std::bad_alloc" in done.stderr:
+        ended = kind == "memory" and done.returncode == -signal.SIGABRT and "std::bad_alloc" in done.stderr
+        if ended:
             self.ended += 1
         elif rank is not None and kind == "kill":
             if done.returncode == 0 or "rank" not in done.stderr:
@@ -161,8 +163,11 @@ class Tool:
             old = start / path
             same = old.exists() and old.read_bytes() == (folder / path).read_bytes()
             if ".parsnets-" in path:
-                if kind != "kill" and rank is None:  # a rank that fails ends the others
+                if not ended and kind != "kill" and rank is None:  # a rank that fails ends the others
                     return f"{path} was left"
+            elif done.returncode > 0 and path in TELLING:
+                if not same and (folder / path).read_text("utf-8")[-1:] != "\n":
+                    return f"{path} is not complete"
             elif not same and not self.complete(folder / path, clean / path):
                 return f"{path} is neither the old file nor a complete new one"
             elif done.returncode == 0 and not self.complete(folder / path, clean / path):
@@ -193,7 +198,7 @@ class Tool:
         for kind in ("kill", "fail") if name in RANKS else ("kill", "fail", "short", "memory"):
             count, wanted = (allocations, most or ALLOCATIONS) if kind == "memory" else (calls, most)
             points = range(1, count + 1, -(-count // wanted) if wanted else 1)
-            problems = []
+            problems, ended = [], self.ended
 
             def one(at, kind=kind, problems=problems):
                 folder = self.root / f"{start.name}-{kind}-{at}"
@@ -205,14 +210,14 @@ class Tool:
                 list(pool.map(one, points))
             self.points += len(points)
             self.allocations += len(points) if kind == "memory" else 0
-            print(f"{name:<22}{kind:<7}{len(points):>5} of {count} calls  {len(problems)} wrong", flush=True)
+            print(f"{name:<22}{kind:<7}{len(points):>5} of {count} calls  {len(problems)} wrong"
+                  f"{f', {self.ended - ended} ended by a library' if self.ended > ended else ''}", flush=True)
             print("".join(line + "\n" for line in problems[:10]), end="")
             wrong += len(problems)
         return wrong
 
     def test_ended(self):
-        """The listing of folders in libstdc++ ends a process that has no memory for a name; ours must not."""
-        print(f"ended by a library: {self.ended} of {self.allocations} allocations that failed")
+        """What lists folders (libstdc++) or frees JSON ends a process that has no memory for it; ours must not."""
         return 1 if self.ended > MOST_ENDED * self.allocations else 0
 
     def test_full_disk(self):

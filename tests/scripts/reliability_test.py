@@ -39,9 +39,11 @@ class Reliability(FolderCase):
         (self.root / "faults.json").write_text(json.dumps(first), "utf-8")
         with mock.patch.object(reliability, "OUT", self.root):
             again = self.said("faults", "train    kill      4 of 4 calls  0 wrong\n"
-                                        "ended by a library: 0 of 0 allocations that failed\n", ["train"])
-        self.assertEqual([(row["command"], row["wrong"]) for row in again["rows"]], [("eval", 0), ("train", 0)])
+                                        "train    memory    9 of 99 calls  0 wrong, 2 ended by a library\n", ["train"])
+        self.assertEqual([(row["command"], row["kind"], row["wrong"], row["ended"]) for row in again["rows"]],
+                         [("eval", "kill", 0, 0), ("train", "kill", 0, 0), ("train", "memory", 0, 2)])
         self.assertEqual(again["failed"], [])
+        self.assertIn("\n2 of the allocations were of libraries", reliability.page({"faults": again}))
 
     def test_costs_are_read_from_the_table(self):
         found = self.said("budgets", "case  bytes memory\n"
