@@ -21,9 +21,11 @@
 #include "data/split.hpp"
 #include "eval/metrics.hpp"
 #include "model/prediction.hpp"
+#include "parsnets/device.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/evaluation.hpp"
 #include "parsnets/training.hpp"
+#include "parsnets_rt.h"
 #include "problem.hpp"
 
 namespace bench {
@@ -190,10 +192,56 @@ void measure(const Model& model, const Dataset& data, const Rows& pile, ThreadPo
   line.sizes.push_back(static_cast<double>(samples.rows()));
 }
 
+/// The same on a device: the int8 file, one sample per call, and the harmonic mean with the gamma of the model and with
+/// the one that adapting has moved.
+json measure_device(const Model& model, const Dataset& data, Rows pile, std::uint64_t seed, ThreadPool& pool) {
+  const auto file = device_file(model, Precision::int8, 0, pool);
+  const auto require = [](pnrt_status status) {
+    if (status != PNRT_OK) throw Error(ErrorCode::failure, pnrt_status_text(status));
+  };
+  pnrt_model device;
+  pnrt_bank bank;
+  require(pnrt_open(&device, file.data(), file.size()));
+  std::vector<std::uint32_t> memory(pnrt_bank_bytes(&device, 0) / 4 + 1);
+  require(pnrt_bank_init(&bank, &device, 0, memory.data(), memory.size() * 4));
+  std::vector<std::uint32_t> learning(pnrt_learning_bytes(&bank) / 4), work(pnrt_work_bytes(&device, &bank) / 4 + 1);
+  require(pnrt_bank_learn(&bank, learning.data(), learning.size() * 4));
+  std::map<std::string, std::int32_t> class_of;
+  for (std::size_t c = 0; c < data.classes(); ++c) class_of[data.class_names[c]] = static_cast<std::int32_t>(c);
+  std::vector<float> scores(device.classes);
+  const auto harmonic_mean_at = [&](float gamma) {
+    const auto accuracy = [&](const Rows& rows) {
+      std::map<std::int32_t, std::pair<double, double>> right;  // of all, by class
+      for (const auto r : rows) {
+        require(pnrt_scores(&device, &bank, data.features.row(static_cast<std::size_t>(r)).data(), scores.data(),
+                            work.data(), work.size() * 4));
+        for (std::size_t c = 0; c < scores.size(); ++c) scores[c] -= device.class_seen[c] != 0 ? gamma : 0;
+        const auto best = static_cast<std::uint32_t>(std::ranges::max_element(scores) - scores.begin());
+        const auto label = data.labels[static_cast<std::size_t>(r)];
+        right[label].first += class_of.at(pnrt_class_name(&device, nullptr, best)) == label ? 1 : 0;
+        right[label].second += 1;
+      }
+      double sum = 0;
+      for (const auto& [label, count] : right) sum += 100 * count.first / count.second;
+      return sum / static_cast<double>(right.size());
+    };
+    return harmonic_mean(accuracy(data.split.test_unseen), accuracy(data.split.test_seen));
+  };
+  const double before = harmonic_mean_at(device.gamma);
+  Rng(seed, 19).shuffle(pile);
+  for (const auto r : pile)
+    require(pnrt_adapt(&bank, data.features.row(static_cast<std::size_t>(r)).data(), 1, nullptr, work.data(),
+                       work.size() * 4));
+  return {{"h_without", before},
+          {"h_held_gamma", harmonic_mean_at(device.gamma)},
+          {"h_with", harmonic_mean_at(pnrt_gamma(&device, &bank))}};
+}
+
 json measure_piles(const std::string& name, const std::filesystem::path& folder, const LoadOptions& load, int seeds,
                    std::size_t classes) {
   ThreadPool pool;
   std::vector<Line> lines;
+  json devices = json::array();
   for (const char* kind :
        {"mixed", "unseen alone", "mixed, half of the unseen classes missing",
         "mixed, a quarter of the unseen classes missing", "unseen alone, sizes of classes up to 50:1", "seen alone",
@@ -214,6 +262,7 @@ json measure_piles(const std::string& name, const std::filesystem::path& folder,
     };
     const Rows all = mixed(problem.unseen);
     measure(model, data, all, pool, lines[0]);
+    devices.push_back(measure_device(model, data, all, static_cast<std::uint64_t>(seed), pool));
     measure(model, data, problem.unseen, pool, lines[1]);
     measure(model, data, missing(0.5), pool, lines[2]);
     measure(model, data, missing(0.25), pool, lines[3]);
@@ -251,8 +300,17 @@ json measure_piles(const std::string& name, const std::filesystem::path& folder,
     fmt::print("  {:<52}{:+7.2f}{:+7.2f}{:+8.2f}{:+7.2f}{:6.2f}\n", line.pile, mean_of(zsl), std::ranges::min(zsl),
                mean_of(h), std::ranges::min(h), mean_of(values_of(line.after, &Figures::strong)));
   }
+  const auto of_devices = [&](const char* key) {
+    std::vector<double> values;
+    for (const auto& one : devices) values.push_back(one.at(key));
+    return mean_of(values);
+  };
+  fmt::print(
+      "  on a device, one sample of the mixed set per call: H {:.2f} before, {:.2f} after, {:.2f} with held gamma\n",
+      of_devices("h_without"), of_devices("h_with"), of_devices("h_held_gamma"));
   std::fflush(stdout);
-  return {{"data", name}, {"semantics", load.semantics}, {"classes", classes}, {"seeds", seeds}, {"piles", piles}};
+  return {{"data", name},     {"semantics", load.semantics}, {"classes", classes}, {"seeds", seeds}, {"piles", piles},
+          {"device", devices}};
 }
 
 /// The data set of the photographs, with the features of MobileNet; says why there is none.

@@ -258,11 +258,13 @@ def unlabelled(results):
         if match := re.match(r"(\S+) (\w*), (.*): change of ZSL and H by adapting", line):
             data, semantics, classes = match.groups()
             what = {"att": ", attributes", "sent": ", sentences"}.get(semantics, "")
-            pages.append((f"{data.removesuffix('-handmade')}{what}, {classes}:", []))
+            pages.append((f"{data.removesuffix('-handmade')}{what}, {classes}:", [], []))
         elif match := re.match(r"  (.{52})" + r" *([-+][\d.]+)" * 4 + r" +([\d.]+)$", line):
             name, *changes, strong = match.groups()
             pages[-1][1].append([name.strip(), *changes, f"{100 * float(strong):.0f} %"])
-    return "\n\n".join(f"{caption}\n\n{table(head, rows)}" for caption, rows in pages)
+        elif match := re.match(r"  (on a device.*)", line):
+            pages[-1][2].append("\n\n" + match[1].replace("on", "On", 1) + ".")
+    return "\n\n".join(f"{caption}\n\n{table(head, rows)}{''.join(device)}" for caption, rows, device in pages)
 
 
 def sources(results):

@@ -81,7 +81,7 @@ struct FieldSettings {
   double strength = 20;      ///< β: unlabelled samples that the place before them counts as
   double sharpness = 40;     ///< τ: scale of the scores in the softmax that assigns unlabelled samples
   double certainty = 0.75;   ///< θ: samples that are assigned with less than this do not count
-  double gamma_shift = 0;    ///< added to gamma, times the mean over unseen classes of n/(n + β), n their samples
+  double gamma_shift = 0;    ///< half of it, times the mean of n/(n + β) over unseen classes, is added to gamma
   std::optional<double> strong = {};  ///< strength of the strong form of adapting; none: it did not pay in validation
   double strong_gamma_shift = 0;      ///< added to gamma, times how far classes follow samples in the strong form
   double least_length = 0;  ///< ‖v‖/√p below which an unlabelled sample is of nothing (Evidence::length)

@@ -73,6 +73,8 @@ bool has_place(std::span<const float> vector) {
   return std::ranges::any_of(vector, [](float v) { return v != 0; });
 }
 
+constexpr double kNewSamples = 0.5;  ///< of the shift of gamma that the folds measured on samples that they adapted to
+
 /// Mean over the unseen classes of n/(n + β): how far they follow the n unlabelled samples that they remember.
 double follow_samples(const Model& model) {
   const ClassBank& classes = model.classes;
@@ -89,7 +91,7 @@ double follow_samples(const Model& model) {
 /// Unseen classes that have adapted score higher: seen ones need a smaller gamma against them.
 void shift_gamma(Model& model) {
   if (!model.classes.gamma_before) model.classes.gamma_before = model.gamma;
-  model.gamma = *model.classes.gamma_before + model.field.gamma_shift * follow_samples(model);
+  model.gamma = *model.classes.gamma_before + kNewSamples * model.field.gamma_shift * follow_samples(model);
 }
 
 /// The strong form, of classes that are described.
@@ -295,7 +297,9 @@ Adaptation adapt_in_batches(Model& model, std::size_t samples,
   return sum;
 }
 
-double remaining_gamma_shift(const Model& model) { return model.field.gamma_shift * (1 - follow_samples(model)); }
+double remaining_gamma_shift(const Model& model) {
+  return kNewSamples * model.field.gamma_shift * (1 - follow_samples(model));
+}
 
 void undo_adaptation(Model& model) {
   model.classes.adapted = {};

@@ -58,7 +58,7 @@ void check_field_samples(const Model& model, std::size_t samples, const char* wh
 Adaptation adapt_in_batches(Model& model, std::size_t samples,
                             const std::function<Matrix<float>(std::size_t first, std::size_t count)>& predict,
                             const AdaptOptions& options, ThreadPool& pool, ProgressObserver* progress);
-/// Of FieldSettings::gamma_shift, what adapting has not added to gamma yet: a device adds it.
+/// What careful adapting can still add to gamma when all unseen classes follow samples: a device adds it in parts.
 double remaining_gamma_shift(const Model& model);
 /// As teach(), which throws for unknown names before it predicts.
 std::size_t index_of_class(const Model& model, const std::string& name);

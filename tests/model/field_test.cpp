@@ -268,13 +268,13 @@ TEST_F(Field, GammaShiftsAsFarAsUnseenClassesFollowSamples) {
       const double n = model.classes.adapted.samples[static_cast<std::size_t>(c)];
       follow += n / (n + model.field.strength) / static_cast<double>(unseen.size());
     }
-    return 0.125 - 0.0625 * follow;
+    return 0.125 - 0.5 * 0.0625 * follow;
   };
   const Matrix<float> of_one = samples_of(unseen[0], 0, 40);
   ASSERT_EQ(adapt(model, of_one.view(), {.classes = {name_of(unseen[0])}}, pool).moves.size(), 1u);
   EXPECT_NEAR(model.gamma, shifted(), 1e-12);
   EXPECT_LT(model.gamma, 0.1249);
-  EXPECT_GT(model.gamma, 0.125 - 0.0625 / static_cast<double>(unseen.size()));
+  EXPECT_GT(model.gamma, 0.125 - 0.5 * 0.0625 / static_cast<double>(unseen.size()));
   const double first = model.gamma;
   const auto moved = adapt(model, pile.view(), {}, pool).moves;
   ASSERT_GT(moved.size(), 1u);
