@@ -334,7 +334,7 @@ CsvCells parse_csv(std::string text, const std::string& name, bool has_header) {
     }
     if (table.cells_++ % CsvCells::kMarked == 0)
       table.marks_.push_back({static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(line)});
-    std::memmove(text.data() + end, content.data(), content.size());
+    if (!content.empty()) std::memmove(text.data() + end, content.data(), content.size());
     end += content.size();
     text[end++] = '\0';
   });

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
-#include <iostream>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -193,9 +192,10 @@ TEST_F(PhotoBackboneTest, DamagedFilesGiveAProblemAndPrintNothing) {
         ++tried;
       }
     }
-  std::fputs("stdio still prints, ", stderr);
-  std::cerr << "streams, too";
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stdio still prints, streams, too");
+  [[maybe_unused]] const std::string said = testing::internal::GetCapturedStderr();
+#ifndef PARSNETS_SANITIZED  // whose reports come from the processes, too
+  EXPECT_EQ(said, "");
+#endif
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(tried, 540u);
   EXPECT_GT(refused, tried / 4);
