@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Installs the artifacts of a release on bare systems: install, first prediction, removal, upgrade, what is left.
 
-  install_test.py [OUT] [--older FOLDER] [--suites bookworm,trixie] [--only tool,photos,...] [--write FILE.json]
+  install_test.py [OUT] [--older FOLDER] [--suites bookworm,trixie] [--only tool,photos,...]
 
 OUT is out/release. FOLDER has an earlier release, from which the upgrade starts; without it, the upgrade starts from
 the same packages with the version 0.0.1. Each system is a minimal one by debootstrap in build-chroot/SUITE, and a copy
 of it is used for each artifact. Needs root, and python3-numpy and python3-pil for photographs.
 Prints a table: artifact, system, bytes, files, bytes of these, seconds to fetch and install Debian's packages that it
-needs, seconds to install it, seconds from there to a prediction, and what was left after removal.
+needs, seconds to install it, seconds from there to a prediction, and what was left after removal. The same is in
+out/install-test.json, with what earlier runs found of artifacts that were not named.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build-chroot"
+FOUND = ROOT / "out/install-test.json"
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 # What package managers keep of what they did.
 KEPT = re.compile(r"^/(proc|sys|dev|tmp|root/\.cache|var/(cache|log|tmp)|var/lib/(apt|dpkg|systemd|python|ucf)|"
@@ -330,15 +332,15 @@ def main():
     parser.add_argument("--older", type=Path)
     parser.add_argument("--suites", default="bookworm,trixie")
     parser.add_argument("--only", default=",".join(TRIES))
-    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     rows, failed = [], False
+    version = only(options.out, "parsnets-*-linux-*.tar.xz").name.split("-")[1]
     print(f"{'artifact':<10}{'system':<10}{'bytes':>12}{'files':>7}{'unpacked':>12}{'packages':>10}{'install':>9}"
           f"{'predict':>9}  left")
     for suite in options.suites.split(","):
         base = base_of(suite)
         for name in options.only.split(","):
-            row = {"artifact": name, "system": suite, "what": TRIES[name].what}
+            row = {"version": version, "artifact": name, "system": suite, "what": TRIES[name].what}
             if suite not in TRIES[name].systems:
                 print(f"{name:<10}{suite:<10}{'':>12}  not made for it", flush=True)
                 continue
@@ -355,8 +357,10 @@ def main():
                   f"{row['packages_seconds']:>8.1f} s{row['install_seconds']:>7.1f} s"
                   f"{row['prediction_seconds']:>7.1f} s  "
                   + (f"{len(left)} files: {', '.join(left[:4])}" if left else "nothing"), flush=True)
-    if options.write:
-        options.write.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    written = json.loads(FOUND.read_text("utf-8")) if FOUND.is_file() else []
+    here = [(row["artifact"], row["system"]) for row in rows]
+    rows += [row for row in written if (row["artifact"], row["system"]) not in here]
+    FOUND.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     return 1 if failed else 0
 
 
