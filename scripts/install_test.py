@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build-chroot"
 FOUND = ROOT / "out/install-test.json"
-MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+MIRROR = os.environ.get("DEBIAN_MIRROR")  # else that of debootstrap
 # What package managers keep of what they did.
 KEPT = re.compile(r"^/(proc|sys|dev|tmp|root/\.cache|var/(cache|log|tmp)|var/lib/(apt|dpkg|systemd|python|ucf)|"
                   r"etc/(ld\.so\.cache|alternatives|mailcap|apt|resolv\.conf|\.pwd\.lock)|run)(/|$)")
@@ -307,7 +307,7 @@ def base_of(suite):
         WORK.mkdir(exist_ok=True)
         part = WORK / f"{suite}.part"
         subprocess.run(["rm", "-rf", "--one-file-system", str(part)], check=True)
-        if subprocess.run(["debootstrap", "--variant=minbase", suite, str(part), MIRROR],
+        if subprocess.run(["debootstrap", "--variant=minbase", suite, str(part), *([MIRROR] if MIRROR else [])],
                           stdout=subprocess.DEVNULL).returncode:
             return None
         part.rename(base)

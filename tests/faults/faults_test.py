@@ -258,7 +258,8 @@ def main():
         photos = harness.prepare()
         # mpirun takes long to start, and may fail by itself where machines are busy.
         ranks = most > 2 and shutil.which("mpirun") and (Path(tool).parent / "parsnets-mpi.so").is_file()
-        names = sys.argv[4:] or [name for name in COMMANDS if name not in PHOTOS or photos] + list(RANKS if ranks else [])
+        tried = [name for name in COMMANDS if name not in PHOTOS or photos]
+        names = sys.argv[4:] or tried + list(RANKS if ranks else [])
         wrong = sum(harness.test(name, most) for name in names)
         wrong += harness.test_ended() + harness.test_full_disk()
     print(f"{harness.points} faults, {wrong} with a wrong outcome")
