@@ -179,7 +179,7 @@ static float product_sum(const float* a, const float* b, uint32_t n) {
 }
 
 /* Signs of data follow no pattern, so that branches on them are often mispredicted: these look at the bits. */
-static float magnitude(float v) {
+ONE_COPY static float magnitude(float v) {
   float_bits out;
   out.value = v;
   out.bits &= 0x7fffffffu;
@@ -913,7 +913,7 @@ static int read_source(pnrt_model* m) {
 }
 
 /* Every value of the vector lies within 0 and `most`. */
-static int within(const float* v, uint32_t n, float most) {
+ONE_COPY static int within(const float* v, uint32_t n, float most) {
   uint32_t i;
   for (i = 0; i < n; ++i)
     if (!(v[i] >= 0 && v[i] <= most)) return 0;
@@ -1241,7 +1241,7 @@ ONE_COPY static uint64_t row_bytes(const pnrt_matrix* a) {
   const uint64_t element = a->type == PNRT_I8 ? 1 : a->type == PNRT_F16 ? 2 : 4;
   return (a->cols * element + 3) & ~(uint64_t)3;
 }
-static uint64_t place_bytes(const pnrt_model* m) {
+ONE_COPY static uint64_t place_bytes(const pnrt_model* m) {
   return sizeof(place_head) + row_bytes(&m->class_vectors) + row_bytes(&m->class_attributes);
 }
 static uint64_t removed_bytes(const pnrt_model* m) { return (m->classes + 3) & ~(uint64_t)3; }
@@ -1300,30 +1300,24 @@ static float least_samples(const pnrt_model* m) {
   return half < 3.0f ? half : 3.0f;
 }
 
-static int has_enough(const pnrt_model* m, const experience* e) {
-  return e->samples >= least_samples(m) && e->samples > 0;
-}
-
-/* Whether unlabelled samples move a class. */
-static int is_adapted(const pnrt_bank* bank, uint32_t index) {
+/* How far a class follows unlabelled samples, from 0 to 1. */
+ONE_COPY static float follows(const pnrt_bank* bank, uint32_t index) {
   const experience* e = experience_at(bank, index);
-  return e->moved && has_enough(bank->model, e);
+  const float n = e->samples;
+  return e->moved && n >= least_samples(bank->model) ? n / (n + bank->model->strength) : 0;
 }
 
 float pnrt_gamma(const pnrt_model* model, const pnrt_bank* bank) {
+  float sum = 0;
   uint32_t c, unseen = 0;
-  float follow = 0; /* how far classes follow samples */
-  if (!model || (bank && bank->model != model)) return 0;
+  if (!model) return 0;
   if (!kLearn || !bank || !bank->learning) return model->gamma;
-  for (c = 0; c < model->classes + bank->capacity; ++c) {
-    if (is_seen(model, c) || !is_class(model, bank, c)) continue;
-    ++unseen;
-    if (is_adapted(bank, c)) {
-      const float n = experience_at(bank, c)->samples;
-      follow += n / (n + model->strength);
+  for (c = pnrt_class_slots(model, bank); c-- > 0;)
+    if (!is_seen(model, c) && pnrt_class_name(model, bank, c)) {
+      ++unseen;
+      sum += follows(bank, c);
     }
-  }
-  return follow > 0 ? model->gamma + model->gamma_shift * (follow / (float)unseen) : model->gamma;
+  return unseen ? model->gamma + model->gamma_shift * sum / (float)unseen : model->gamma;
 }
 
 static void clear(void* memory, uint64_t bytes) {
@@ -1332,7 +1326,7 @@ static void clear(void* memory, uint64_t bytes) {
   for (i = 0; i < bytes; ++i) p[i] = 0;
 }
 
-static uint32_t hash_of(const char* name) {
+ONE_COPY static uint32_t hash_of(const char* name) {
   uint32_t h = 2166136261u;
   for (; *name; ++name) h = (h ^ (unsigned char)*name) * 16777619u;
   return h ? h : 1;
@@ -1479,7 +1473,7 @@ static pnrt_status describe(const pnrt_model* model, const float* a, description
 }
 
 /* Values that a half can hold, and whose squares a float can. */
-static int storable(const pnrt_matrix* a, const float* v) {
+ONE_COPY static int storable(const pnrt_matrix* a, const float* v) {
   const float most = a->type == PNRT_F16 ? 65000.0f : 1e18f;
   uint32_t j;
   for (j = 0; j < a->cols; ++j)
@@ -1659,7 +1653,8 @@ static int competes(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, 
 }
 
 /* The length of the place of a class in class space. Of an added class it is not stored: its attributes tell. */
-static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, float* length, arena work) {
+ONE_COPY static pnrt_status place_length(const pnrt_model* m, const pnrt_bank* bank, uint32_t index, float* length,
+                                         arena work) {
   description d;
   float* attributes;
   pnrt_status status;
@@ -1764,7 +1759,7 @@ MAY_BE_UNUSED static void place_class(const pnrt_bank* bank, uint32_t index) {
   const uint32_t p = m->outputs;
   experience* e = experience_at(bank, index);
   float *taught = sums_of(e), *sum = taught + p, *v = sum + 2 * (size_t)p, length;
-  const int adapted = has_enough(m, e);
+  const int adapted = e->samples >= least_samples(m);
   uint32_t j;
   stored_row(m, bank, index, 0, v);
   e->moved = (e->taught > 0 || adapted) && has_length(m, v);
@@ -1842,8 +1837,9 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
   const pnrt_model* m = bank->model;
   const uint32_t slots = pnrt_class_slots(m, bank);
   float *f = carve_floats(&a, m->outputs), *scores = carve_floats(&a, slots);
-  const float least = m->least_length * sqrtf((float)m->outputs);
+  const float least = index < slots ? 0 : m->least_length * sqrtf((float)m->outputs);
   pnrt_status status = PNRT_OK;
+  float length;
   uint32_t c;
   for (c = 0; c < slots; ++c) {
     experience* e = experience_at(bank, c);
@@ -1854,9 +1850,9 @@ static pnrt_status take_samples(const pnrt_bank* bank, uint32_t index, const flo
     status = predict(m, features, f, 0, 0, a);
     if (status == PNRT_OK) status = index < slots ? centre(m, f, 0) : score(m, bank, f, scores, 0, a);
     if (status != PNRT_OK) break;
-    if (index >= slots && length_of(f, m->outputs) < least) continue;
+    length = length_of(f, m->outputs);
+    if (!(length > 0 && length >= least)) continue;
     to_unit_length(f, m->outputs);
-    if (!(length_of(f, m->outputs) > 0)) continue;
     if (index < slots)
       add_fresh(bank, index, f, 1);
     else
@@ -1895,7 +1891,7 @@ pnrt_status pnrt_adapt(pnrt_bank* bank, const float* features, uint32_t count, u
     if (!(e->fresh > 0)) continue;
     remember(bank, c);
     place_class(bank, c);
-    places += (uint32_t)is_adapted(bank, c);
+    places += follows(bank, c) > 0;
   }
   if (moved && status == PNRT_OK) *moved = places;
   return status;
@@ -2017,7 +2013,7 @@ static int is_row(const pnrt_matrix* a, const unsigned char* scale, const unsign
   return 1;
 }
 
-static int is_place(const pnrt_model* m, const unsigned char* removed, const unsigned char* place) {
+ONE_COPY static int is_place(const pnrt_model* m, const unsigned char* removed, const unsigned char* place) {
   const unsigned char *name = place + offsetof(place_head, name), *vector_row = place + sizeof(place_head);
   uint32_t length = 0, same;
   while (length < PNRT_NAME_BYTES && name[length]) ++length;
