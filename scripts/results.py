@@ -360,7 +360,7 @@ def field(part):
 
 def release(part):
     """What `make install-test` has written of the release of this version."""
-    version = re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text("utf-8")).group(1)
+    version = re.search(r"parsnets VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text("utf-8")).group(1)
     file = ROOT / "out/install-test.json"
     rows = json.loads(file.read_text("utf-8")) if file.is_file() else []
     rows.sort(key=lambda row: (row["artifact"], row["system"]))
