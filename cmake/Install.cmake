@@ -13,7 +13,7 @@ install(EXPORT parsnetsTargets NAMESPACE parsnets:: DESTINATION ${CMAKE_INSTALL_
 
 configure_package_config_file(cmake/parsnetsConfig.cmake.in ${CMAKE_BINARY_DIR}/generated/parsnetsConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/parsnets)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/parsnetsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/parsnetsConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/generated/parsnetsConfig.cmake
               ${CMAKE_BINARY_DIR}/generated/parsnetsConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/parsnets)

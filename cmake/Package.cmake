@@ -20,9 +20,6 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 
 set(soversion ${PROJECT_VERSION_MAJOR})
-if(PROJECT_VERSION_MAJOR EQUAL 0)
-  set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-endif()
 set(rule "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 # name of the component|package|section|other packages|what it is, and a sentence more
 set(packages

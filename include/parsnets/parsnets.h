@@ -55,7 +55,7 @@ PARSNETS_API const char *parsnets_last_error(void);
 /* The same message in parts, for interfaces with their own option names: a JSON array of strings and of options,
  * {"option": "max-bytes"} or {"option": "missing", "value": "zero"}. */
 PARSNETS_API const char *parsnets_last_error_parts(void);
-/* Version, such as "0.1.0"; never freed. */
+/* Version, such as "1.0.0"; never freed. */
 PARSNETS_API const char *parsnets_version(void);
 /* PARSNETS_ABI_VERSION of the loaded library. */
 PARSNETS_API uint32_t parsnets_abi_version(void);

@@ -357,7 +357,7 @@ def _is_number(value: str) -> bool:
 
 
 def version() -> str:
-    """Return the version of the engine, such as "0.1.0"."""
+    """Return the version of the engine, such as "1.0.0"."""
     return str(library().parsnets_version().decode())
 
 
