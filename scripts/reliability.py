@@ -159,7 +159,8 @@ def fault_part(part):
     if part["full_disk"]:
         yield f"A small disk fills up ({part['full_disk'].removeprefix('full disk: ')})."
     yield "| Command | Calls | Killed | Failed | Short | No memory | Wrong |\n|---" + 6 * "|---:" + "|\n" + "\n".join(
-        f"| {name} | {rows[0]['calls']} | " + " | ".join(str(row["points"]) for row in rows)
+        f"| {name} | {rows[0]['calls']} | " + " | ".join(
+            str({row["kind"]: row["points"] for row in rows}.get(kind, "-")) for kind in points)
         + f" | {sum(row['wrong'] for row in rows)} |"
         for name in dict.fromkeys(row["command"] for row in part["rows"])
         for rows in [[row for row in part["rows"] if row["command"] == name]])

@@ -205,9 +205,9 @@ def quantile(values, share):
 
 
 def fifths(samples):
-    """The medians of the first and of the last fifth."""
-    fifth = max(1, len(samples) // 5)
-    return statistics.median(samples[:fifth]), statistics.median(samples[-fifth:])
+    """The medians of the five parts of the time: what grows without end grows in the last ones, too."""
+    return [statistics.median(samples[i * len(samples) // 5:max(i + 1, (i + 1) * len(samples) // 5)] or samples[-1:])
+            for i in range(5)]
 
 
 def problems_of(found, samples, most_seconds):
@@ -283,8 +283,8 @@ def soak(parsnets, seconds, most_seconds, folder):
              "ended": sum(one["ended"] for one in valid),
              "healthz": {"requests": len(health["seconds"]), "refused": health["refused"],
                          **{name: quantile(health["seconds"], share) for name, share in (("p50", .5), ("p99", .99))}},
-             "rss_bytes": {"start": start, **dict(zip(("first_fifth", "last_fifth"), fifths(samples))), "end": end,
-                           "max": max(samples)},
+             "rss_bytes": {"start": start, **{f"fifth {i + 1}": int(one) for i, one in enumerate(fifths(samples))},
+                           "end": end, "max": max(samples)},
              "hostile": {**hostile, "runs_of_slowhttptest": runs.get(120)}, "exit_code": code}
     found["problems"] = problems_of(found, samples, most_seconds)
     if code != 0:
@@ -310,8 +310,8 @@ def main():
           f"{found['hostile']['runs_of_slowhttptest']} runs of slowhttptest")
     print(f"/healthz: {health['requests']} asked, {health['refused']} refused, p50 {1e3 * health['p50']:.1f} ms, "
           f"p99 {1e3 * health['p99']:.1f} ms; resident {memory['start'] / 1e6:.1f} MB at the start, "
-          f"{memory['first_fifth'] / 1e6:.1f} in the first fifth of the time, {memory['last_fifth'] / 1e6:.1f} in the "
-          f"last, {memory['end'] / 1e6:.1f} at the end, {memory['max'] / 1e6:.1f} at most")
+          f"{', '.join(f'{memory[part] / 1e6:.1f}' for part in memory if part.startswith('fifth'))} in each fifth of "
+          f"the time, {memory['end'] / 1e6:.1f} at the end, {memory['max'] / 1e6:.1f} at most")
     if found["problems"]:
         sys.exit("soak.py: " + "; ".join(found["problems"]))
 

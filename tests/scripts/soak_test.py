@@ -24,9 +24,10 @@ class Soak(unittest.TestCase):
                       problems([(50 + i) << 20 for i in range(40)])):
             self.assertEqual(len(found), 1, found)
 
-    def test_the_memory_of_the_first_and_the_last_fifth_is_told(self):
-        self.assertEqual(soak.fifths([1] * 8 + [100] * 24 + [3] * 8), (1, 3))
-        self.assertEqual(soak.fifths([7]), (7, 7))
+    def test_the_memory_of_each_fifth_is_told(self):
+        self.assertEqual(soak.fifths([1] * 8 + [100] * 24 + [3] * 8), [1, 100, 100, 100, 3])
+        self.assertEqual(soak.fifths([5, 6, 7, 8, 9]), [5, 6, 7, 8, 9])
+        self.assertEqual(len(soak.fifths([7])), 5)
 
     def test_those_without_an_answer_count_as_slow(self):
         self.assertEqual(soak.quantile([1.0] * 98 + [float("inf")] * 2, 0.99), float("inf"))
