@@ -230,13 +230,13 @@ def photographs_block(part):
     rows = []
     for engine in part["engines"]:
         for run in engine["runs"]:
-            rows.append([engine["engine"], run["threads"], seconds(engine["network_cpu_seconds"]),
+            rows.append([engine["engine"], run["threads"], seconds(engine["network_seconds"]),
                          gflop(engine["flops_per_second"]), percent(engine["of_fma_peak"]),
                          seconds(engine["decode_seconds"]), f"{run['images_per_second']:.1f}",
-                         percent(run["network_share_of_cpu"])])
+                         percent(run["network_share"])])
     said = f"{part['network']}, {gflop(part['flops'])} GFLOP for a photograph, {part['photographs']} photographs:"
     return [wrapped(said), "", *table(["engine", "threads", "network, one core", "Gflop/s", "of FMA peak",
-                                       "decoding, one core", "photographs/s", "network's share of CPU time"], rows)]
+                                       "decoding, one core", "photographs/s", "network's share of time"], rows)]
 
 
 def prediction_block(part):

@@ -89,9 +89,9 @@ class BenchmarksPage(unittest.TestCase):
         self.assertIn("| samples 5,000 → 10,000 | 1.00 s → 2.00 s | 1.00 | 500.0 ms → 1.10 s | 1.10 | Statistics", text)
 
     def test_networks_on_photographs_reach_half_of_the_peak(self):
-        engine = {"engine": "OpenCV", "network_cpu_seconds": 0.05, "flops_per_second": 1.4e11, "of_fma_peak": 0.49,
+        engine = {"engine": "OpenCV", "network_seconds": 0.05, "flops_per_second": 1.4e11, "of_fma_peak": 0.49,
                   "decode_seconds": 4e-4,
-                  "runs": [{"threads": 1, "images_per_second": 18.0, "network_share_of_cpu": 0.97}]}
+                  "runs": [{"threads": 1, "images_per_second": 18.0, "network_share": 0.97}]}
         part = {"network": "ResNet-50", "flops": 7.7e9, "photographs": 64, "engines": [engine]}
         self.assertIn("| OpenCV | 1 | 50.0 ms | 140.0 | 49 % | 400 us | 18.0 | 97 % |",
                       "\n".join(page.photographs_block(part)))
