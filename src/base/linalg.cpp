@@ -235,6 +235,23 @@ void Cholesky<T>::solve(ThreadPool& pool, MatrixView<T> b) const {
   solve_part(pool, Trans::yes, 0, b.rows(), b, part.view());
 }
 
+// Some columns at a time: those of L are not needed any more when the inverse takes their place.
+template <class T>
+Matrix<T> Cholesky<T>::inverse(ThreadPool& pool) && {
+  constexpr std::size_t kColumns = 4 * kPanelColumns;
+  const std::size_t n = factor_.rows();
+  for (std::size_t first = 0; first < n; first += kColumns) {
+    const std::size_t width = std::min(kColumns, n - first);
+    Matrix<T> columns(n, width, T{0}), part(kPanelColumns, width);
+    for (std::size_t c = 0; c < width; ++c) columns(first + c, c) = 1;
+    solve_part(pool, Trans::no, first, n, columns.view(), part.view());
+    solve_part(pool, Trans::yes, first, n, columns.view(), part.view());
+    for (std::size_t r = first; r < n; ++r) std::copy_n(columns.row(r).data(), width, &factor_(r, first));
+  }
+  mirror_lower(pool, factor_.view());
+  return std::move(factor_);
+}
+
 template <class T>
 void Cholesky<T>::solve_part(ThreadPool& pool, Trans trans, std::size_t begin, std::size_t end, MatrixView<T> b,
                              MatrixView<T> part) const {

@@ -55,6 +55,8 @@ class Cholesky {
   Cholesky(Matrix<T> a, double ridge);
   /// Solves (A + ridge·I)·X = B in place of B, n x m.
   void solve(ThreadPool& pool, MatrixView<T> b) const;
+  /// (A + ridge·I)⁻¹, symmetric to the bit, in the memory of the factor; n³ flops.
+  Matrix<T> inverse(ThreadPool& pool) &&;
 
  private:
   /// Rows `begin` to `end` of B become those of L⁻¹B, or of L⁻ᵀB, less what the rows solved before account for.

@@ -111,6 +111,14 @@ const float* GatedKernel::panel(std::size_t b) {
   return out;
 }
 
+Matrix<float> GatedKernel::whole() const {
+  Matrix<float> all(n_, n_);
+  for (std::size_t b = 0; b < blocks(); ++b)
+    for (std::size_t i = 0; i < n_; ++i)
+      std::copy_n(panels_.data() + n_ * begin(b) + i * size(b), size(b), &all(i, begin(b)));
+  return all;
+}
+
 void GatedKernel::commit(std::size_t b, const float* delta, MatrixView<float> values) {
   const std::size_t n = size(b), m = values.cols();
   const float* t = panel(b);

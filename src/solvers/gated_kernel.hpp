@@ -39,6 +39,8 @@ class GatedKernel {
   void diagonal_block(std::size_t b, float* out) const;
   /// T[:,B], N x n row-major; valid until the next call.
   const float* panel(std::size_t b);
+  /// T, N x N, of a stored kernel.
+  Matrix<float> whole() const;
   /// values += T[:,B]·delta; delta n x m, values N x m.
   void commit(std::size_t b, const float* delta, MatrixView<float> values);
 

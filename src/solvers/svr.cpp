@@ -12,6 +12,7 @@
 #include "base/rng.hpp"
 #include "parsnets/error.hpp"
 #include "solvers/gated_kernel.hpp"
+#include "solvers/svr_active_set.hpp"
 #include "solvers/svr_engine.hpp"
 
 namespace parsnets {
@@ -37,9 +38,11 @@ void require_finite(MatrixView<const float> x, const char* field) {
 struct Plan {
   SvrForm form;
   std::size_t block;
+  bool active_sets;
 };
 
-// The kernel is stored if it fits the limit, else recomputed; blocks shrink when nothing fits otherwise.
+// The kernel is stored if it fits the limit, else recomputed; blocks shrink when nothing fits otherwise. Active sets
+// need the inverse of a stored kernel beside it.
 Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
   const std::size_t n = s.z.rows(), whole = std::min(o.block == 0 ? kBlock : static_cast<std::size_t>(o.block), n);
   const double limit =
@@ -56,7 +59,8 @@ Plan make_plan(const GatedSamples& s, std::size_t m, const SvrOptions& o) {
       const double need =
           GatedKernel::bytes_needed(n, s.z.cols(), s.networks, block, form) + SvrEngine::bytes_needed(n, m, block);
       least = std::min(least, need);
-      if (need <= limit) return {form, block};
+      const double all = need + SvrActiveSet::bytes_needed(n, m);
+      if (need <= limit) return {form, block, form == SvrForm::stored_kernel && all <= std::min(limit, kMostStored)};
     }
     if (block <= kSmallestBlock) break;
   }
@@ -97,9 +101,9 @@ SvrResult solve_svr(const GatedSamples& samples, MatrixView<const float> targets
 
   const std::vector<std::size_t> order = Rng(options.seed).permutation(n);
   GatedKernel kernel(samples, order, plan.block, plan.form, pool, progress);
-  SvrEngine engine(kernel, targets, order, options, pool, progress);
+  SvrEngine engine(kernel, targets, order, options, plan.active_sets, pool, progress);
   engine.begin(start);
-  for (;; engine.sweep()) {
+  for (;; engine.advance()) {
     const bool last = engine.state().counters.pass >= options.max_passes;
     if ((engine.converged() || last) && (engine.certify() || last)) break;
   }

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/linalg.hpp"
 #include "base/rng.hpp"
 #include "base/row_products.hpp"
+#include "parsnets/error.hpp"
 #include "solvers/svr.hpp"
 
 namespace parsnets {
@@ -22,6 +24,8 @@ constexpr int kRefresh = 32;            // passes after which accumulated roundi
 constexpr double kNoise = 2e-7;         // relative rounding of a dual value
 constexpr double kFirstMomentum = 1.7;  // the sequence's second value is 1.62: an output there was not extrapolated
 constexpr double kDamping = 0.9;        // of the extrapolation: the whole of it overshoots and costs more passes
+constexpr int kRounds = 8;              // of the active set, at most
+constexpr int kExpectedRounds = 4;      // before it is tried
 constexpr double kConstantPart = 0.8;   // of the kernel's mean, taken out of the blocks' kernels
 
 double relative(double primal, double dual) { return (primal - dual) / std::max(primal, 1e-300); }
@@ -29,13 +33,14 @@ double relative(double primal, double dual) { return (primal - dual) / std::max(
 }  // namespace
 
 SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const std::vector<std::size_t>& order,
-                     const SvrOptions& options, ThreadPool& pool, ProgressObserver* progress)
+                     const SvrOptions& options, bool active_sets, ThreadPool& pool, ProgressObserver* progress)
     : kernel_(kernel),
       targets_(targets),
       order_(order),
       options_(options),
       pool_(pool),
       progress_(progress),
+      active_sets_(active_sets),
       a_(targets.rows(), targets.cols()),
       block_kernel_(kernel.block(), kernel.block()),
       gradient_(kernel.block(), targets.cols()),
@@ -61,7 +66,7 @@ SvrEngine::SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const
 
 double SvrEngine::bytes_needed(std::size_t n, std::size_t m, std::size_t block) {
   const double samples = static_cast<double>(n), outputs = static_cast<double>(m), b = static_cast<double>(block);
-  constexpr double matrices = 6 + 1.25;  // 1.25: residuals while evaluating
+  constexpr double matrices = 8 + 1.25;  // two for sums in float64; 1.25: residuals while evaluating
   return 4 * (matrices * samples * outputs + 2 * b * b + 6 * b * outputs) + 40 * outputs;
 }
 
@@ -122,16 +127,26 @@ void SvrEngine::restart_from_here() {
   std::fill(s_.momentum.begin(), s_.momentum.end(), 1.0);
 }
 
-// values = Tβ from nothing, so that roundings of earlier passes are gone.
+// values = Tβ from nothing and in float64, so that roundings are gone: in float32, sums of thousands of terms that
+// cancel each other would keep the gap of a large C from falling.
 void SvrEngine::multiply(const Matrix<float>& beta, Matrix<float>& values) {
-  const auto product = view(values);
-  std::fill(product.values().begin(), product.values().end(), 0.0f);
+  const std::size_t n = order_.size(), m = active();
+  Matrix<double> sum(n, m, 0.0);
   for (std::size_t b = 0; b < kernel_.blocks(); ++b) {
     report_pass();
-    const float* rows = beta.data() + kernel_.begin(b) * active();
-    if (std::any_of(rows, rows + kernel_.size(b) * active(), [](float v) { return v != 0; }))
-      kernel_.commit(b, rows, product);
+    const std::size_t first = kernel_.begin(b), size = kernel_.size(b);
+    const MatrixView<const float> rows(beta.data() + first * m, size, m);
+    if (std::ranges::all_of(rows.values(), [](float v) { return v == 0; })) continue;
+    const Matrix<double> change = to_double(rows);
+    const float* panel = kernel_.panel(b);
+    pool_.parallel_for(n, kRowGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+      const Matrix<double> part = to_double({panel + begin * size, end - begin, size});
+      gemm(Trans::no, Trans::no, end - begin, m, size, 1, part.data(), size, change.data(), m, 1, sum.row(begin).data(),
+           m);
+    });
+    kernel_.count(2 * static_cast<double>(n * m * size), 4 * static_cast<double>(n * (size + 4 * m)));
   }
+  std::ranges::copy(sum.values(), values.data());
 }
 
 void SvrEngine::refresh() {
@@ -149,13 +164,72 @@ void SvrEngine::evaluate() {
 
 void SvrEngine::evaluate_and_keep() {
   evaluate();
-  for (std::size_t j = 0; j < active(); ++j) {
-    const std::uint32_t o = s_.output[j];
-    s_.primal[o] = primal_[j];
-    s_.dual[o] = dual_[j];
-    s_.bias[o] = bias_[j];
-    if (s_.ascending[o] == 0) s_.multiplier[o] = bias_[j];
-  }
+  for (std::size_t j = 0; j < active(); ++j) keep(j);
+}
+
+void SvrEngine::keep(std::size_t j) {
+  const std::uint32_t o = s_.output[j];
+  s_.primal[o] = primal_[j];
+  s_.dual[o] = dual_[j];
+  s_.bias[o] = bias_[j];
+  if (s_.ascending[o] == 0) s_.multiplier[o] = bias_[j];
+}
+
+void SvrEngine::advance() {
+  if (active_set_pays())
+    solve_active_set();
+  else
+    sweep();
+}
+
+bool SvrEngine::active_set_pays() const {
+  if (!active_sets_) return false;
+  const double n = static_cast<double>(order_.size()), spent = kernel_.flops() - tried_,
+               rest = spent - (active_set_ ? 0 : n * n * n);
+  return rest >= kExpectedRounds * 6 * n * n * static_cast<double>(active()) &&
+         rest >= SvrActiveSet::flops(view(s_.beta), options_.c, kExpectedRounds);
+}
+
+void SvrEngine::solve_active_set() {
+  const double n = static_cast<double>(order_.size()), m = static_cast<double>(active());
+  if (!active_set_) try {
+      active_set_ = std::make_unique<SvrActiveSet>(kernel_, pool_);
+      kernel_.count(n * n * n, 8 * n * n);
+    } catch (const Error&) {  // not positive definite
+      active_sets_ = false;
+      return;
+    }
+  refresh();
+  evaluate_and_keep();
+  restart_from_here();
+  active_set_->begin(view(a_), view(s_.beta), view(s_.values), bias_, options_.c, options_.epsilon,
+                     options_.global_bias);
+  int round = 0;
+  do {
+    s_.counters.pass += 1;
+    report_pass();
+    const double flops = SvrActiveSet::flops(view(s_.beta), options_.c, 1);
+    if (!std::isfinite(flops)) break;
+    kernel_.count(flops, 8 * n * n + 40 * n * m);
+    const std::vector<char> feasible = active_set_->round(view(a_), view(s_.beta), view(s_.values));
+    refresh();
+    evaluate();
+    std::vector<char> better(active());
+    for (std::size_t j = 0; j < active(); ++j) {
+      const std::uint32_t o = s_.output[j];
+      better[j] = feasible[j] != 0 && primal_[j] - dual_[j] < s_.primal[o] - s_.dual[o];
+      if (better[j] != 0) keep(j);
+    }
+    copy_outputs(better, s_.beta, s_.previous_beta);
+    copy_outputs(better, s_.values, s_.previous_values);
+    log_pass();
+  } while (!converged() && !active_set_->settled() && ++round < kRounds && s_.counters.pass < options_.max_passes);
+  std::swap(s_.beta, s_.previous_beta);
+  std::swap(s_.values, s_.previous_values);
+  restart_from_here();
+  s_.counters.fresh = 0;
+  tried_ = kernel_.flops();
+  drop_done();
 }
 
 void SvrEngine::sweep() {
@@ -291,15 +365,16 @@ void SvrEngine::accept(const std::vector<double>& uncancelled) {
   if (2 * failures > active()) s_.counters.tau *= 0.5f;
   if (!any) return;
   s_.counters.fresh = 0;
-  const auto restore = [&](Matrix<float>& now, const Matrix<float>& before) {
-    pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
-      for (std::size_t i = first * active(); i < last * active(); i += active())
-        for (std::size_t j = 0; j < active(); ++j)
-          if (back[j] != 0) now.data()[i + j] = before.data()[i + j];
-    });
-  };
-  restore(s_.beta, s_.previous_beta);
-  restore(s_.values, s_.previous_values);
+  copy_outputs(back, s_.previous_beta, s_.beta);
+  copy_outputs(back, s_.previous_values, s_.values);
+}
+
+void SvrEngine::copy_outputs(const std::vector<char>& which, const Matrix<float>& from, Matrix<float>& to) {
+  pool_.parallel_for(order_.size(), kRowGrain, [&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first * active(); i < last * active(); i += active())
+      for (std::size_t j = 0; j < active(); ++j)
+        if (which[j] != 0) to.data()[i + j] = from.data()[i + j];
+  });
 }
 
 void SvrEngine::log_pass() {

@@ -8,14 +8,18 @@
 //   failed to raise the dual value, the one of the method of multipliers (it moves along Σβ). The kernel's constant
 //   part τ11ᵀ, which would tie all samples together, is taken out of the blocks' kernels. The last block restores Σβ =
 //   0.
+// Active set: once the sweeps have cost as much as solving the outputs by their active sets would (svr_active_set.hpp),
+//   that is tried. Each output keeps the point with the smallest gap, and sweeps go on from there.
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "parsnets/threads.hpp"
 #include "solvers/gated_kernel.hpp"
 #include "solvers/svr.hpp"
+#include "solvers/svr_active_set.hpp"
 
 namespace parsnets {
 
@@ -40,8 +44,9 @@ struct SvrState {
 
 class SvrEngine {
  public:
+  /// `active_sets`: there is memory for them.
   SvrEngine(GatedKernel& kernel, MatrixView<const float> targets, const std::vector<std::size_t>& order,
-            const SvrOptions& options, ThreadPool& pool, ProgressObserver* progress);
+            const SvrOptions& options, bool active_sets, ThreadPool& pool, ProgressObserver* progress);
 
   /// Bytes an engine holds for these sizes, beside the kernel.
   static double bytes_needed(std::size_t n, std::size_t m, std::size_t block);
@@ -51,8 +56,8 @@ class SvrEngine {
   void begin(MatrixView<const float> start);
   /// Relative gap of the current point is within the tolerance.
   bool converged() const { return gap() <= options_.tolerance; }
-  /// One pass.
-  void sweep();
+  /// Some passes: a sweep, or the rounds of the active set.
+  void advance();
   /// Makes the values of every output exact; false when the gap then turns out above the tolerance.
   bool certify();
   double gap() const;
@@ -62,6 +67,10 @@ class SvrEngine {
  private:
   std::size_t active() const { return s_.output.size(); }
   MatrixView<float> view(Matrix<float>& m) { return {m.data(), order_.size(), active()}; }
+  MatrixView<const float> view(const Matrix<float>& m) const { return {m.data(), order_.size(), active()}; }
+  void sweep();
+  bool active_set_pays() const;
+  void solve_active_set();
   void extrapolate();
   void visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled);
   void accept(const std::vector<double>& uncancelled);
@@ -71,6 +80,8 @@ class SvrEngine {
   void refresh();
   void evaluate();
   void evaluate_and_keep();
+  void keep(std::size_t j);
+  void copy_outputs(const std::vector<char>& which, const Matrix<float>& from, Matrix<float>& to);
   void take_targets();
   void select_all();
   void store_result();
@@ -85,6 +96,9 @@ class SvrEngine {
   ThreadPool& pool_;
   ProgressObserver* progress_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool active_sets_;
+  std::unique_ptr<SvrActiveSet> active_set_;  ///< made when it pays
+  double tried_ = 0;                          ///< flops when the active set was last tried
   SvrState s_;
   Matrix<float> a_;  ///< targets of the outputs being solved, in block order
   Matrix<float> block_kernel_, gradient_, delta_;

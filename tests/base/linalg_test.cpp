@@ -461,6 +461,22 @@ TEST(Cholesky, AgreesWithTheUnblockedFactorForAnyNumberOfThreads) {
     }
 }
 
+TEST(Cholesky, TheInverseIsSymmetricSolvesAndDoesNotDependOnThreads) {
+  for (const std::size_t n : {1u, 95u, 96u, 400u, 1000u}) {
+    const Matrix<double> a = gram<double>(n, 7);
+    ThreadPool one(1), three(3);
+    const Matrix<double> inverse = Cholesky(one, Matrix<double>::copy_of(a.view()), 0.7).inverse(one),
+                         again = Cholesky(three, Matrix<double>::copy_of(a.view()), 0.7).inverse(three);
+    EXPECT_TRUE(std::ranges::equal(inverse.values(), again.values())) << n;
+    Matrix<double> sum = product(one, Trans::no, a, Trans::no, inverse);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        ASSERT_EQ(inverse(i, j), inverse(j, i));
+        ASSERT_NEAR(sum(i, j) + 0.7 * inverse(i, j), i == j ? 1 : 0, 1e-8) << n << ' ' << i << ' ' << j;
+      }
+  }
+}
+
 TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteNamingThePivotOrNotFinite) {
   ThreadPool pool(2);
   auto negative = gram<double>(400, 400);

@@ -177,6 +177,38 @@ TEST_F(Svr, WithVeryLargeCTheBoundsHoldAndTheDualIsClose) {
   EXPECT_NEAR(r.dual, reference.dual, 1e-3 * reference.dual);
 }
 
+// The rounds of the active set show in the number of passes: sweeps alone do not get there with so few.
+TEST_F(Svr, WhereMostAreFreeTheActiveSetIsFoundInFewPasses) {
+  for (const bool bias : {true, false}) {
+    const Problem p = make_problem(240, 20, 30, 8, 6, 31);
+    SvrOptions o{.c = 3, .epsilon = 0.02, .global_bias = bias, .tolerance = 2e-5, .max_passes = 3000, .block = 32};
+    const Reference reference = reference_of(p, o);
+    const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
+    o.form = SvrForm::recomputed_kernel;  // which sweeps alone solve
+    const SvrResult swept = solve_svr(p.samples(), p.targets.view(), o, pool);
+    EXPECT_TRUE(r.converged) << r.relative_gap;
+    EXPECT_LT(r.passes.back().pass, swept.passes.back().pass / 2);
+    expect_certified(p, o, r, reference);
+    EXPECT_NEAR(r.dual, reference.dual, 2e-5 * reference.dual);
+  }
+}
+
+// No β solves the equations of two equal samples that want different values: the step must not go astray for others.
+TEST_F(Svr, EqualSamplesWithDifferentTargetsDoNoHarm) {
+  for (const bool bias : {true, false}) {
+    Problem p = make_problem(240, 20, 30, 8, 6, 32);
+    for (std::size_t i = 0; i < 40; i += 2) {
+      std::ranges::copy(p.z.row(i), p.z.row(i + 1).begin());
+      std::ranges::copy(p.open.row(i), p.open.row(i + 1).begin());
+    }
+    const SvrOptions o{
+        .c = 3, .epsilon = 0.02, .global_bias = bias, .tolerance = 1e-4, .max_passes = 3000, .block = 32};
+    const SvrResult r = solve_svr(p.samples(), p.targets.view(), o, pool);
+    EXPECT_TRUE(r.converged) << r.relative_gap;
+    expect_certified(p, o, r, reference_of(p, o));
+  }
+}
+
 TEST_F(Svr, AllFormsReachTheSameOptimum) {
   for (const bool bias : {true, false})
     for (const double c : {0.02, 5.0}) {
