@@ -20,7 +20,7 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) \w+[^;{]*\{", re.M)
 FUNCTION = re.compile(r"^PARSNETS_API\b", re.M)
 # What is counted, the most there may be, and whether --check holds it.
 LIMITS = {
-    "lines in src, include, cli and decode": (49850, True),
+    "lines in src, include, cli and decode": (49900, True),
     "lines in tests": (40000, False),
     "files in src": (300, True),
     "option names of all commands": (96, True),

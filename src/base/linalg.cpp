@@ -50,11 +50,36 @@ PARSNETS_SIMD double dot_of(const float* a, const float* b, std::size_t count) {
   return sum;
 }
 
+constexpr std::size_t kRowsAtOnce = 4;  // whose sums wait for each other in turn
+
+PARSNETS_SIMD void dots_of(const float* rows, const float* b, std::size_t count, float* out) {
+  constexpr std::size_t kLanes = 8;  // as in dot_of()
+  double lanes[kRowsAtOnce][kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r)
+      for (std::size_t l = 0; l < kLanes; ++l)
+        lanes[r][l] += static_cast<double>(rows[r * count + i + l]) * static_cast<double>(b[i + l]);
+  for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+    double sum = 0;
+    for (std::size_t k = i; k < count; ++k) sum += static_cast<double>(rows[r * count + k]) * static_cast<double>(b[k]);
+    for (const double lane : lanes[r]) sum += lane;
+    out[r] = static_cast<float>(sum);
+  }
+}
+
 }  // namespace
 
 double dot(std::span<const float> a, std::span<const float> b) {
   check(a.size() == b.size(), "dot");
   return dot_of(a.data(), b.data(), a.size());
+}
+
+void dots(MatrixView<const float> rows, std::span<const float> b, std::span<float> out) {
+  check(rows.cols() == b.size() && rows.rows() == out.size(), "dots");
+  std::size_t r = 0;
+  for (; r + kRowsAtOnce <= out.size(); r += kRowsAtOnce) dots_of(rows.row(r).data(), b.data(), b.size(), &out[r]);
+  for (; r < out.size(); ++r) out[r] = static_cast<float>(dot_of(rows.row(r).data(), b.data(), b.size()));
 }
 
 // Tile by tile: a column at a time would miss the cache at every step.

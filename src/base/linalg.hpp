@@ -38,6 +38,8 @@ void multiply_lower(ThreadPool& pool, std::type_identity_t<MatrixView<const T>> 
 
 /// Σ a_i·b_i of equally long vectors, in double, in an order that depends on the length alone.
 double dot(std::span<const float> a, std::span<const float> b);
+/// The same of each row with b, some rows at a time, with the same bits.
+void dots(MatrixView<const float> rows, std::span<const float> b, std::span<float> out);
 
 /// XᵀX of an n x d matrix: d x d, symmetric to the bit.
 Matrix<float> gram_of_columns(ThreadPool& pool, MatrixView<const float> x);

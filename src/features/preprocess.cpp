@@ -273,8 +273,7 @@ void SemanticPreprocess::whiten(std::span<const float> a, std::span<float> b) co
   }
   std::vector<float> centred(a.begin(), a.end());
   subtract_and_multiply(centred, whitening_centre, {});
-  for (std::size_t i = 0; i < b.size(); ++i)
-    b[i] = static_cast<float>(dot({whitening.data() + i * a.size(), a.size()}, centred));
+  dots({whitening.data(), b.size(), a.size()}, centred, b);
 }
 
 void SemanticPreprocess::expand(std::span<const float> b, std::span<float> a) const {

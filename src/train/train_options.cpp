@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/simd.hpp"
+#include "base/finite.hpp"
 #include "data/sample_set.hpp"
 #include "model/names.hpp"
 #include "parsnets/error.hpp"
@@ -211,19 +210,13 @@ void add_method(OptionTable& table, const std::function<std::string()>& name,
 
 bool is_method(std::string_view name) { return std::ranges::count(method_names(), name) > 0; }
 
-PARSNETS_SIMD bool has_negative(std::span<const float> values) {
-  std::uint32_t found = 0;
-  for (const float v : values) found |= std::bit_cast<std::uint32_t>(v) > 0x80000000u ? 1u : 0u;  // not −0
-  return found != 0;
-}
-
 bool has_negative_features(const Dataset& data) {
   constexpr std::size_t kRows = 8192;
   bool negative = false;
   if (data.features.empty()) return negative;
   visit_row_blocks(data, data.split.trainval, kRows, [&](std::size_t, std::span<const std::int32_t> rows) {
     negative = negative || std::ranges::any_of(rows, [&](std::int32_t r) {
-                 return has_negative(data.features.row(static_cast<std::size_t>(r)));
+                 return any_negative(data.features.row(static_cast<std::size_t>(r)));
                });
   });
   return negative;

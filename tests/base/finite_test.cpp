@@ -32,4 +32,18 @@ TEST(Finite, SaysWhetherAllValuesAre) {
   expect_found_anywhere<double>();
 }
 
+TEST(Finite, SaysWhetherAValueIsNegativeAndTakesMinusZeroForZero) {
+  for (const std::size_t count : {1u, 7u, 16u, 33u, 130u}) {
+    std::vector<float> values(count, 0.5f);
+    values[count / 2] = -0.0f;
+    EXPECT_FALSE(any_negative(values));
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<float> other = values;
+      other[i] = -std::numeric_limits<float>::denorm_min();
+      EXPECT_TRUE(any_negative(other)) << i << " of " << count;
+    }
+  }
+  EXPECT_FALSE(any_negative({}));
+}
+
 }  // namespace parsnets

@@ -437,6 +437,16 @@ TEST(Linalg, DependentRowsBecomeOrthonormalToo) {
   orthonormalise_rows(none.view());
 }
 
+TEST(Linalg, DotsHaveTheBitsOfDot) {
+  for (const std::size_t rows : {1u, 3u, 4u, 9u})
+    for (const std::size_t columns : {1u, 7u, 8u, 31u, 312u}) {
+      const auto a = random_matrix<float>(rows, columns, 21), b = random_matrix<float>(1, columns, 22);
+      std::vector<float> found(rows);
+      dots(a.view(), b.row(0), found);
+      for (std::size_t r = 0; r < rows; ++r) EXPECT_EQ(found[r], static_cast<float>(dot(a.row(r), b.row(0))));
+    }
+}
+
 TEST(Linalg, ConversionsKeepEveryValue) {
   const auto a = random_matrix<float>(7, 9, 12);
   EXPECT_TRUE(same_bits(to_float(to_double(a.view()).view()), a));
