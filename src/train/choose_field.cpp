@@ -512,4 +512,9 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   return choice;
 }
 
+void scale_shifts(FieldSettings& settings, double gamma_of_folds, double gamma) {
+  if (gamma_of_folds <= 0) return;
+  for (double* shift : {&settings.gamma_shift, &settings.strong_gamma_shift}) *shift *= gamma / gamma_of_folds;
+}
+
 }  // namespace parsnets

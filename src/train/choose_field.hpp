@@ -47,5 +47,7 @@ struct FieldChoice {
 /// prior of examples with the highest ZSL accuracy for one and five examples. None where every fold holds out a single
 /// class.
 std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::uint64_t seed, ThreadPool& pool);
+/// Shifts of gamma that were measured beside the gamma of the folds, for a model whose gamma is another one.
+void scale_shifts(FieldSettings& settings, double gamma_of_folds, double gamma);
 
 }  // namespace parsnets

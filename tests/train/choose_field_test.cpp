@@ -116,6 +116,35 @@ TEST(ChooseField, ASingleClassSaysNothing) {
   EXPECT_FALSE(chosen(std::move(fold)));
 }
 
+TEST(ChooseField, ShiftsOfGammaAreScaledAsGammaIs) {
+  FieldSettings settings, wanted;
+  settings.gamma_shift = -0.125;
+  settings.strong_gamma_shift = -0.25;
+  wanted.gamma_shift = -0.0625;
+  wanted.strong_gamma_shift = -0.125;
+  scale_shifts(settings, 0.5, 0.25);
+  EXPECT_EQ(settings, wanted);
+  scale_shifts(settings, 0, 0.25);  // where the folds want no gamma there is nothing to measure beside
+  EXPECT_EQ(settings, wanted);
+}
+
+TEST(ChooseField, TrainingScalesShiftsAsItScalesGamma) {
+  Dataset data = test::small_training_set();
+  ThreadPool pool(2);
+  const Model far = train(data, test::small_options(), pool);
+  // Unseen classes like a seen one: gamma is smaller, on the same folds.
+  const auto seen = data.semantics.values.row(static_cast<std::size_t>(data.seen_classes()[0]));
+  for (const auto c : data.unseen_classes())
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      float& v = data.semantics.values(static_cast<std::size_t>(c), j);
+      v = 0.5f * (v + seen[j]);
+    }
+  const Model near = train(data, test::small_options(), pool);
+  ASSERT_NE(near.gamma, far.gamma);
+  ASSERT_NE(far.field.gamma_shift, 0);
+  EXPECT_NEAR(near.field.gamma_shift / near.gamma, far.field.gamma_shift / far.gamma, 1e-6);
+}
+
 TEST(ChooseField, TrainingStoresWhatWasChosen) {
   const test::TrainedModel trained("parsnets");
   const auto& record = trained.model.record;
