@@ -27,9 +27,9 @@ constexpr double kLeastFollows = 0.1;                ///< a shift of gamma is no
 constexpr double kStrangers = 0.3;                   ///< of the held-out classes are not among the classes, on a pile
 constexpr double kShortest = 0.005, kShorter = 0.9;  ///< share of shorter samples, and the length allowed below theirs
 constexpr int kFieldRounds = 4;                      ///< settings are told apart before EM has converged
-constexpr double kMostFall = 0.5;                    ///< points, on piles that do not suit
-constexpr double kFieldNoise = 0.15;                 ///< points by which another θ than the usual must win
-constexpr double kSizeRatio = 50;                    ///< of the largest class to the smallest, on an unbalanced pile
+constexpr double kMostFall = 0.25, kMostStrongFall = 0.5;  ///< points, on piles that do not suit
+constexpr double kFieldNoise = 0.15;                       ///< points by which another θ than the usual must win
+constexpr double kSizeRatio = 50;  ///< of the largest class to the smallest, on an unbalanced pile
 constexpr std::size_t kMostUnseen = 3000, kMostSeen = 1000, kDraws = 2, kShots[] = {1, 5};
 
 struct Figures {
@@ -280,6 +280,8 @@ struct Outcome {
 std::vector<Outcome> strong_outcomes(const Trial& trial, const Matrix<float>& pile, double sharpness,
                                      ThreadPool& pool) {
   const FieldFold& fold = trial.fold;
+  if (pile.rows() < fold.held.rows())
+    return std::vector<Outcome>(std::size(kStrong));  // adapt() does not use it either
   const Experience none;
   const FieldSearch search(pile, fold.map, none,
                            {fold.fit.share(), std::vector<std::uint8_t>(fold.fit.rows(), std::uint8_t{1})}, sharpness,
@@ -335,7 +337,7 @@ void choose_strong(std::vector<Trial>& trials, std::uint64_t seed, const Figures
   };
   std::vector<std::unique_ptr<FieldFold>> parts;
   std::vector<std::unique_ptr<Trial>> part_trials;
-  std::vector<std::array<Odd, 2>> odd;
+  std::vector<std::array<Odd, 3>> odd;
   const double sharpness = choice.settings.sharpness;
   for (Trial& trial : trials) {
     const auto all = strong_outcomes(trial, trial.fold.samples, sharpness, pool);
@@ -351,15 +353,18 @@ void choose_strong(std::vector<Trial>& trials, std::uint64_t seed, const Figures
     parts.push_back(std::make_unique<FieldFold>(without_strangers(trial.fold, seed)));
     part_trials.push_back(std::make_unique<Trial>(make_trial(*parts.back(), seed, pool)));
     const Trial& part = *part_trials.back();
+    const auto of_pile = [&](const Indices& pile) {
+      return Odd{trial.before, trial.fold.gamma, &trial,
+                 strong_outcomes(trial, gather_rows(trial.fold.samples.view(), pile), sharpness, pool)};
+    };
     odd.push_back(
-        {Odd{trial.before, trial.fold.gamma, &trial,
-             strong_outcomes(trial, gather_rows(trial.fold.samples.view(), trial.unsuitable[1]), sharpness, pool)},
+        {of_pile(trial.unsuitable[0]), of_pile(trial.unsuitable[1]),
          Odd{part.before, trial.fold.gamma, &part, strong_outcomes(part, trial.fold.samples, sharpness, pool)}});
   }
   for (Tried& one : tried) {
     const auto i = static_cast<std::size_t>(&one - tried.data());
     one.gamma /= std::max(one.follows, kLeastFollows);
-    for (std::size_t kind = 0; kind < 2; ++kind) {
+    for (std::size_t kind = 0; kind < odd[0].size(); ++kind) {
       Figures lost;
       for (const auto& kinds : odd) {
         const Odd& pile = kinds[kind];
@@ -374,7 +379,7 @@ void choose_strong(std::vector<Trial>& trials, std::uint64_t seed, const Figures
   }
   const Tried* best = nullptr;
   for (const Tried& one : tried)
-    if (one.fall <= kMostFall &&
+    if (one.fall <= kMostStrongFall &&
         one.all.merit() > (best == nullptr ? careful.merit() + kStrongGain : best->all.merit()))
       best = &one;
   if (best == nullptr) return;
@@ -510,6 +515,11 @@ std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::u
   if (searchable) choose_strong(trials, seed, best, choice, pool);
   choose_prior(trials, seed, choice, pool);
   return choice;
+}
+
+void scale_shifts(FieldSettings& settings, double gamma_of_folds, double gamma) {
+  if (gamma_of_folds <= 0) return;
+  for (double* shift : {&settings.gamma_shift, &settings.strong_gamma_shift}) *shift *= gamma / gamma_of_folds;
 }
 
 }  // namespace parsnets

@@ -40,12 +40,14 @@ struct FieldChoice {
 };
 
 /// Careful form: the strength with the highest mean of ZSL accuracy and harmonic mean after adapting to all samples of
-/// a fold, or the next larger one with which neither falls by more than 0.5 points on three piles that do not suit
+/// a fold, or the next larger one with which neither falls by more than 0.25 points on three piles that do not suit
 /// (seen classes alone, half of the held-out classes missing, class sizes of up to 50 to 1, drawn with the seed).
-/// Strong form: likewise of the strengths with which neither falls by more than 0.5 points on two piles (half of the
-/// held-out classes missing, 30 % of them not among the classes), or none unless its mean is higher by a point. The
-/// prior of examples with the highest ZSL accuracy for one and five examples. None where every fold holds out a single
-/// class.
+/// Strong form: likewise of the strengths with which neither falls by more than 0.5 points on three piles (seen classes
+/// alone, half of the held-out classes missing, 30 % of them not among the classes), or none unless its mean is higher
+/// by a point. The prior of examples with the highest ZSL accuracy for one and five examples. None where every fold
+/// holds out a single class.
 std::optional<FieldChoice> choose_field(std::span<const FieldFold> folds, std::uint64_t seed, ThreadPool& pool);
+/// Shifts of gamma that were measured beside the gamma of the folds, for a model whose gamma is another one.
+void scale_shifts(FieldSettings& settings, double gamma_of_folds, double gamma);
 
 }  // namespace parsnets

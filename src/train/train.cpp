@@ -8,6 +8,7 @@
 #include "data/semantics.hpp"
 #include "parsnets/error.hpp"
 #include "parsnets/training.hpp"
+#include "train/choose_field.hpp"
 #include "train/fitter.hpp"
 #include "train/open_set_samples.hpp"
 #include "train/place_samples.hpp"
@@ -85,9 +86,11 @@ Model train(const Dataset& data, const TrainOptions& given, ThreadPool& pool, Pr
       options = selected.winner.options;
       validation = selected.validation;
       if (options.calibration.enabled) validation.gamma_from = "validation classes";
-      if (std::holds_alternative<ParsNetsOptions>(options.method))
-        selected.winner.gamma =
-            scale_gamma(selected.winner.gamma, folds, data.seen_classes(), data, semantics_of(options.method));
+      if (std::holds_alternative<ParsNetsOptions>(options.method)) {
+        const double of_folds = selected.winner.gamma;
+        selected.winner.gamma = scale_gamma(of_folds, folds, data.seen_classes(), data, semantics_of(options.method));
+        if (selected.field) scale_shifts(selected.field->settings, of_folds, selected.winner.gamma);
+      }
       validation.folds = folds.size();
       validation.classes_from = data.split.validation_from;
       if (const std::size_t more = folds.size() - 1; more > 0)
