@@ -209,7 +209,7 @@ def budget_part(part):
 
 def coverage_part(part):
     for name, row in ((name, part[name]) for name in ("src", "runtime") if part.get(name, {}).get("lines")):
-        yield (f"`{name}`: {row['lines_run'] / row['lines']:.1%} of {number(row['lines'])} lines, "
+        yield (f"`{name}`: {100 * row['lines_run'] / row['lines']:.1f} % of {number(row['lines'])} lines, "
                f"{number(row['functions_run'])} of {number(row['functions'])} functions.")
         if name == "runtime" and row["not_run"]:
             yield "Not run: " + ", ".join(f"`{function}`" for function in row["not_run"]) + "."
