@@ -211,10 +211,15 @@ first-test:
 	@scripts/setup.sh chroot
 	@scripts/stress_chroot.sh first-test
 
-# The tests, instrumented for gcov.
+# The tests, instrumented for gcov: which lines of src and functions of runtime they run, in docs/reliability.md. Those on
+# real data would take hours in that build.
 coverage:
 	@scripts/setup.sh test
-	@cmake --preset coverage > /dev/null && cmake --build --preset coverage -j $(JOBS) && ctest --preset coverage -j $(JOBS)
+	@cmake --preset coverage > /dev/null && cmake --build --preset coverage -j $(JOBS)
+	@find build-coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j $(JOBS) -E '^RealData'
+	@scripts/reliability.py run coverage
+	@scripts/reliability.py page
 
 # Builds for ARM and runs tool and tests under QEMU; PARSNETS_CROSS_ALL=1 runs the slow tests too.
 cross:

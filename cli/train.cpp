@@ -162,10 +162,11 @@ Command train_command() {
     const std::string out = state->out.string();
     if (context.processes.size() > 1) {
       refuse_if(!state->stats.empty(), "--stats runs in one process");
-      const std::string kept = fmt::format(
-          "; what is finished is kept in {}.checkpoint.*, or where --checkpoint says: train again with --resume", out);
-      const bool searches = train.search.kind != Search::none;
-      end_when_terminated(first ? fmt::format("parsnets: the job was ended{}\n", searches ? "" : kept) : "");
+      // What went wrong has been said: by the process that failed, or by mpirun.
+      const bool keeps = first && train.search.kind == Search::none;
+      const std::string hint =
+          fmt::format("the job was ended; --resume goes on from what {}.checkpoint.* or --checkpoint holds\n", out);
+      end_when_terminated(keeps ? hint : "");
     }
     if (train.run.checkpoint.empty() && (context.processes.size() > 1 || train.run.resume))
       train.run.checkpoint = out + ".checkpoint";

@@ -9,6 +9,8 @@ A part that was not run again keeps its earlier figures. out/reliability/soak.js
 """
 
 import argparse
+import collections
+import concurrent.futures
 import json
 import re
 import subprocess
@@ -107,34 +109,47 @@ def budgets(options):
     return {"rows": rows, "failed": [line for line in lines if "cost too much" in line and not line.startswith("0 ")]}
 
 
-def covered(objects, wanted):
-    """Lines and functions below `wanted` that ran, by gcov, over all objects that hold them."""
-    lines, functions = {}, {}
-    for data in sorted(objects.rglob("*.gcda")):
-        done = subprocess.run(["gcov", "--json-format", "--stdout", str(data)], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=False, cwd=data.parent)
-        for text in done.stdout.splitlines():
-            for file in json.loads(text)["files"]:
-                name = str((data.parent / file["file"]).resolve())
-                if not name.startswith(str(ROOT / wanted)):
-                    continue
-                for line in file["lines"]:
-                    key = name, line["line_number"]
-                    lines[key] = lines.get(key, 0) + line["count"]
-                for function in file["functions"]:
-                    key = name, function["name"]
-                    functions[key] = functions.get(key, 0) + function["execution_count"]
-    return {"lines": len(lines), "lines_run": sum(n > 0 for n in lines.values()), "functions": len(functions),
-            "functions_run": sum(n > 0 for n in functions.values()),
-            "not_run": sorted({name for (_, name), n in functions.items() if n == 0})[:20]}
+def gcov_files(notes):
+    """Our files in the object with these notes, by name, and what gcov says of each; an object that never ran has run
+    nothing."""
+    done = subprocess.run(["gcov", "--json-format", "--stdout", str(notes)], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=False, cwd=notes.parent)
+    named = [(Path(said["current_working_directory"], file["file"]).resolve(), file)
+             for said in map(json.loads, done.stdout.splitlines()) for file in said["files"]]
+    return [(str(name.relative_to(ROOT)), file) for name, file in named if name.is_relative_to(ROOT)]
 
 
-def coverage(options):
-    """After `make coverage`: lines of src and functions of runtime."""
-    objects = ROOT / "build-coverage"
-    if not objects.is_dir():
+def covered(files, wanted):
+    """Lines and functions of the files whose names begin with `wanted`: how many there are, how many ran in any of the
+    objects that hold them, which functions did not, and how many lines of each file did not."""
+    lines, functions = collections.Counter(), collections.Counter()
+    for name, file in files:
+        if name.startswith(wanted):
+            for line in file["lines"]:
+                lines[name, line["line_number"]] += line["count"]
+            for function in file["functions"]:
+                functions[name, function["name"]] += function["execution_count"]
+    missed = collections.Counter(name for (name, _), count in lines.items() if count == 0)
+    return {"lines": len(lines), "lines_run": len(lines) - missed.total(), "functions": len(functions),
+            "functions_run": sum(count > 0 for count in functions.values()),
+            "not_run": sorted({name for (_, name), count in functions.items() if count == 0})[:20]}, missed
+
+
+def coverage(_):
+    """After the tests of build-coverage (`make coverage`): lines of src and functions of runtime."""
+    notes = sorted((ROOT / "build-coverage").rglob("*.gcno"))
+    if not notes:
         sys.exit("reliability.py: expected build-coverage, found none; run `make coverage`")
-    return {"src": covered(objects, "src/"), "runtime": covered(objects, "runtime/parsnets_rt"), "failed": []}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        files = [file for found in pool.map(gcov_files, notes) for file in found]
+    (src, missed), (runtime, _) = covered(files, "src/"), covered(files, "runtime/parsnets_rt")
+    for name, count in missed.most_common(20):
+        print(f"{count:>6} lines not run: {name}")
+    part, share = {"src": src, "runtime": runtime}, 100 * src["lines_run"] / src["lines"]
+    print("\n".join(coverage_part(part)))
+    problems = [] if share >= TARGETS["coverage"] else [f"{share:.1f} % of the lines of src run"]
+    problems += [f"{function} does not run" for function in runtime["not_run"]]
+    return {**part, "failed": problems}
 
 
 PARTS = {"faults": faults, "mutations": mutations, "fuzz": fuzz, "budgets": budgets, "coverage": coverage}
@@ -194,7 +209,7 @@ def budget_part(part):
 
 def coverage_part(part):
     for name, row in ((name, part[name]) for name in ("src", "runtime") if part.get(name, {}).get("lines")):
-        yield (f"`{name}`: {row['lines_run'] / row['lines']:.1%} of {number(row['lines'])} lines, "
+        yield (f"`{name}`: {100 * row['lines_run'] / row['lines']:.1f} % of {number(row['lines'])} lines, "
                f"{number(row['functions_run'])} of {number(row['functions'])} functions.")
         if name == "runtime" and row["not_run"]:
             yield "Not run: " + ", ".join(f"`{function}`" for function in row["not_run"]) + "."

@@ -1,5 +1,6 @@
 // The tool in several processes, started by mpirun as a user would. Skipped without an MPI.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/inotify.h>
@@ -15,6 +16,7 @@
 #include "largest_difference.hpp"
 #include "parsnets/dataset.hpp"
 #include "parsnets/model.hpp"
+#include "same_bytes.hpp"
 
 namespace parsnets::test {
 
@@ -43,6 +45,12 @@ std::vector<pid_t> processes_with(const std::string& word) {
     if (line.find(word) != std::string::npos) found.push_back(static_cast<pid_t>(std::stol(name)));
   }
   return found;
+}
+
+std::size_t messages(const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find("parsnets: ", at)) != std::string::npos; ++at) ++count;
+  return count;
 }
 
 const Words kGated{"--networks", "8", "--active", "2", "--encoding", "8"};
@@ -210,14 +218,32 @@ TEST_F(CliProcessGroup, WhatOneProcessCannotWriteEndsAll) {
   expect_error(result, 3, "expected a writable path");
 }
 
+TEST_F(CliProcessGroup, AProcessThatFailsAloneIsTheOnlyOneThatSpeaks) {
+  write_data();
+  const std::string samples = data + "/features.npy", table = dir.file("p.csv");
+  run_ok(train_words(data, one, {"--method", "ridge"}));
+  run_ok({"predict", "--model", one, "--input", samples, "--out", table, "--quiet"});
+  for (const int failing : {0, 1}) {
+    const fs::path folder = dir / ("without" + std::to_string(failing));  // of the data, for one of the processes
+    for (const int rank : {0, 1}) fs::create_directories(folder / std::to_string(rank));
+    fs::create_directory_symlink(data, folder / std::to_string(1 - failing) / "data");
+    const std::string there =
+        std::string(kMpirun) + "2 sh -c 'cd " + folder.string() + "/$OMPI_COMM_WORLD_RANK && exec \"$0\" \"$@\"'";
+    for (const auto& [words, out] : std::vector<std::pair<Words, std::string>>{
+             {train_words("data", one, {"--method", "ridge"}), one},
+             {{"predict", "--model", one, "--input", "data/features.npy", "--out", table, "--quiet"}, table}}) {
+      const std::string before = read_text_file(out);
+      const auto result = run_error(words, 3, fmt::format("parsnets: process {} of 2: data", failing), there);
+      EXPECT_EQ(messages(result.err), 1u) << result.err;
+      EXPECT_TRUE(same_bytes(read_text_file(out), before));
+    }
+  }
+}
+
 TEST_F(CliProcessGroup, OneErrorIsSaidOnce) {
   const auto result =
       expect_error(run_processes(3, {"train", "--data", dir.file("none"), "--out", dir.file("m.safetensors")}), 3);
-  std::size_t said = 0;
-  for (std::size_t at = result.err.find("parsnets: "); at != std::string::npos;
-       at = result.err.find("parsnets: ", at + 1))
-    ++said;
-  EXPECT_EQ(said, 1u) << result.err;
+  EXPECT_EQ(messages(result.err), 1u) << result.err;
   expect_error(run_processes(2, {"info", dir.file("none")}), 2, "expected one process");
 }
 

@@ -65,12 +65,10 @@ COMMANDS = {
                          "-o m.safetensors --networks 0",
 }
 # One of two processes, by its number.
-RANKS = {
-    "train, rank 1 of 2": "train data -o m.safetensors --method ridge",
-    "predict, rank 0 of 2": "predict ridge.safetensors data/features.npy -o p.csv",
-}
+RANKS = {f"{name}, rank {rank} of 2": COMMANDS[name] for name in ("train", "predict") for rank in (0, 1)}
 ONE_RANK = '[ "$OMPI_COMM_WORLD_RANK" != "$FAULT_RANK" ] || export LD_PRELOAD="$FAULT_PRELOAD"; exec "$@"'
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-n", "2", "sh", "-c",
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader",
+          "--mca", "mpi_yield_when_idle", "1", "-n", "2", "sh", "-c",
           ONE_RANK, "sh"]
 PHOTOS = {"extract", "train photographs"}
 ONCE = {"extract"}  # refuses a data set that is there
@@ -158,8 +156,8 @@ class Tool:
                 return f"a dead process goes unnoticed: exit code {done.returncode}: {done.stderr[-300:]}"
         elif done.returncode not in expected:
             return f"exit code {done.returncode}: {done.stderr[-300:]}"
-        elif done.returncode > 0 and not re.search("^parsnets: ", done.stderr, re.M):
-            return f"no message: {done.stderr[-300:]}"
+        elif done.returncode > 0 and (said := len(re.findall("^parsnets: ", done.stderr, re.M))) != 1:
+            return f"{said} messages: {done.stderr[-300:]}"
         for path in files(folder):
             old = start / path
             same = old.exists() and old.read_bytes() == (folder / path).read_bytes()

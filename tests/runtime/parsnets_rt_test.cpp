@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "parsnets/predictor.hpp"
 #include "pool_test.hpp"
@@ -209,25 +210,68 @@ TEST_F(Runtime, RemovesClassesAndReusesTheirPlaces) {
   EXPECT_EQ(scores[3], -std::numeric_limits<float>::max());
 }
 
+/// Those below the best one of this machine, which a model may be set to.
+std::vector<std::uint8_t> lower_paths(std::uint8_t best) {
+  std::vector<std::uint8_t> paths;
+  if (best != PNRT_SCALAR) paths.push_back(PNRT_SCALAR);
+  if (best == PNRT_VNNI) paths.push_back(PNRT_AVX2);
+  if (best == PNRT_DOT) paths.push_back(PNRT_NEON);
+  return paths;
+}
+
 TEST_F(Runtime, PathsGiveTheSameBitsForInt8) {
   const Matrix<float> x = test::small_samples(100);
   for (const auto& kind : test::small_model_kinds())
     for (const std::size_t rank : {0u, 1u}) {
       SmallDevice device(device_file(small_model(kind, pool), Precision::int8, rank, pool));
+      const std::uint8_t best = device.model.path;
       for (std::size_t r = 0; r < x.rows(); ++r) {
+        device.model.path = best;
         const auto fast = device.scores(x.row(r).data());
         const Reason why = reason_of(device, nullptr, x.row(r).data());
-        const std::uint8_t path = std::exchange(device.model.path, PNRT_SCALAR);
-        const auto plain = device.scores(x.row(r).data());
-        const Reason plain_why = reason_of(device, nullptr, x.row(r).data());
-        device.model.path = path;
-        SCOPED_TRACE(kind + ", rank " + std::to_string(rank));
-        ASSERT_EQ(std::memcmp(fast.data(), plain.data(), fast.size() * 4), 0);
-        ASSERT_EQ(std::memcmp(&why.why, &plain_why.why, sizeof why.why), 0);
-        ASSERT_EQ(why.contributions, plain_why.contributions);
-        ASSERT_EQ(why.predicted, plain_why.predicted);
+        for (const std::uint8_t path : lower_paths(best)) {
+          device.model.path = path;
+          const auto plain = device.scores(x.row(r).data());
+          const Reason plain_why = reason_of(device, nullptr, x.row(r).data());
+          SCOPED_TRACE(kind + ", rank " + std::to_string(rank) + ", path " + std::to_string(path));
+          ASSERT_EQ(std::memcmp(fast.data(), plain.data(), fast.size() * 4), 0);
+          ASSERT_EQ(std::memcmp(&why.why, &plain_why.why, sizeof why.why), 0);
+          ASSERT_EQ(why.contributions, plain_why.contributions);
+          ASSERT_EQ(why.predicted, plain_why.predicted);
+        }
       }
     }
+}
+
+TEST_F(Runtime, PathsAgreeButForRoundingWithFloats) {
+  const Matrix<float> x = test::small_samples(20);
+  for (const Precision precision : {Precision::float32, Precision::float16}) {
+    SmallDevice device(device_file(small_model("anchor", pool), precision, 0, pool));
+    const std::uint8_t best = device.model.path;
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      device.model.path = best;
+      const auto fast = device.scores(x.row(r).data());
+      for (const std::uint8_t path : lower_paths(best)) {
+        device.model.path = path;
+        const auto plain = device.scores(x.row(r).data());
+        for (std::size_t c = 0; c < fast.size(); ++c) EXPECT_NEAR(plain[c], fast[c], 1e-5) << int{path};
+      }
+    }
+  }
+}
+
+TEST_F(Runtime, AttributesHaveTheirNames) {
+  Model model = small_model("anchor", pool);
+  model.attribute_names.clear();
+  const SmallDevice nameless(device_file(model, Precision::int8, 0, pool));
+  EXPECT_EQ(pnrt_attribute_name(&nameless.model, 0), nullptr);
+  for (std::size_t a = 0; a < model.attributes(); ++a)
+    model.attribute_names.push_back("attribute " + std::to_string(a));
+  const SmallDevice device(device_file(model, Precision::int8, 0, pool));
+  for (std::uint32_t a = 0; a < device.model.attributes; ++a)
+    EXPECT_STREQ(pnrt_attribute_name(&device.model, a), model.attribute_names[a].c_str());
+  EXPECT_EQ(pnrt_attribute_name(&device.model, device.model.attributes), nullptr);
+  EXPECT_EQ(pnrt_attribute_name(nullptr, 0), nullptr);
 }
 
 TEST_F(Runtime, ThreadsShareAModel) {

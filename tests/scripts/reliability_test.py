@@ -63,6 +63,22 @@ class Reliability(FolderCase):
         self.assertIn("There is no open find.", reliability.page({}))
         self.assertLessEqual(max(len(line) for line in page.splitlines() if not line.startswith("|")), 120)
 
+    def test_a_line_runs_where_one_of_its_objects_ran_it(self):
+        def file(name, lines, functions):
+            return name, {"lines": [{"line_number": number, "count": count} for number, count in lines],
+                          "functions": [{"name": one, "execution_count": count} for one, count in functions]}
+
+        found = [file("src/a.hpp", [(1, 0), (2, 0)], [("f", 0)]), file("src/a.hpp", [(1, 5), (2, 0)], [("f", 5)]),
+                 file("src/b.cpp", [(9, 1)], []), file("tests/b_test.cpp", [(1, 1)], []),
+                 file("runtime/parsnets_rt.c", [(1, 1), (2, 0)], [("pnrt_open", 1), ("pnrt_teach", 0)])]
+        with mock.patch.object(reliability, "gcov_files", lambda _: found), \
+             mock.patch.object(reliability, "ROOT", self.root):
+            self.put("build-coverage/a.gcno", "")
+            part = reliability.coverage(None)
+        self.assertEqual([part["src"][name] for name in ("lines", "lines_run", "functions_run")], [3, 2, 1])
+        self.assertEqual(part["failed"], ["66.7 % of the lines of src run", "pnrt_teach does not run"])
+        self.assertIn("| lines of `src` that tests run | 66.7 % | 90 % |", reliability.page({"coverage": part}))
+
 
 if __name__ == "__main__":
     unittest.main()
