@@ -399,17 +399,17 @@ BLOCKS = (("stages", "Stages", stages_block), ("training", "Training from end to
           ("serve", "Serving over HTTP", serve_block))
 
 
-def block(results, apart=None):
-    """`apart`: results of another run, or None."""
+def block(results, *others):
+    """`others`: results of other runs, of parts that were measured apart."""
     lines = ["### Environment", "", *environment_block(results)]
     entries, commits = dict(results["parts"]), {}
-    if apart:
+    for apart in others:
         twice = sorted(entries.keys() & apart["parts"].keys())
         if twice:
-            raise ValueError(f"expected each part in one of the files, found in both: {', '.join(twice)}")
+            raise ValueError(f"expected each part in one of the files, found in several: {', '.join(twice)}")
         lines += [f"### Environment of {', '.join(apart['parts'])}", "", *environment_block(apart)]
         entries.update(apart["parts"])
-        commits = dict.fromkeys(apart["parts"], apart["environment"]["commit"])
+        commits.update(dict.fromkeys(apart["parts"], apart["environment"]["commit"]))
     parts = {name: part["results"] for name, part in entries.items() if "results" in part}
     if "peers" in parts and "svr" in parts:
         parts["peers"] = {**parts["peers"], "svr": parts["svr"]}

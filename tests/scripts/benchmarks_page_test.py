@@ -141,8 +141,11 @@ class BenchmarksPage(unittest.TestCase):
         alone = page.block(suite)
         self.assertNotIn("preferred", alone)
         self.assertIn("### Serving over HTTP\n\nNot in these results.", alone)
-        with self.assertRaisesRegex(ValueError, "found in both: svr"):
+        with self.assertRaisesRegex(ValueError, "found in several: svr"):
             page.block(suite, self.results("bbb", svr={"results": svr(250, True)}))
+        third = page.block(self.results("ccc"), suite, serving)
+        self.assertIn("LIBSVM\n\nMeasured apart from the other parts, at commit aaa.", third)
+        self.assertIn("### Serving over HTTP\n\nMeasured apart from the other parts, at commit bbb.", third)
 
     def test_times_have_the_unit_that_suits(self):
         self.assertEqual([page.seconds(v) for v in (2e-6, 0.0123, 1.234, 987)], ["2 us", "12.3 ms", "1.23 s", "987 s"])
