@@ -195,6 +195,7 @@ template <class T>
 struct Factorisation {
   ThreadPool& pool;
   MatrixView<T> a, inverses;  // as in Cholesky
+  const std::function<void()>& tick;
   Matrix<T> moved{a.rows(), kPanelColumns};
   const std::size_t n = a.rows();
 
@@ -204,6 +205,7 @@ struct Factorisation {
   /// is not positive or not finite.
   std::size_t factorise(std::size_t begin, std::size_t end) {
     if (end - begin <= kPanelColumns) {
+      if (tick) tick();
       const std::size_t pivot =
           factorise_block(end - begin, at(begin, begin), n, inverses.row(begin).data(), kPanelColumns);
       return pivot == 0 ? 0 : begin + pivot;
@@ -236,11 +238,11 @@ struct Factorisation {
 }  // namespace
 
 template <class T>
-Cholesky<T>::Cholesky(ThreadPool& pool, Matrix<T> a, double ridge)
+Cholesky<T>::Cholesky(ThreadPool& pool, Matrix<T> a, double ridge, const Tick& tick)
     : factor_(std::move(a)), inverses_(factor_.rows(), kPanelColumns) {
   check(factor_.rows() == factor_.cols(), "Cholesky");
   for (std::size_t i = 0; i < factor_.rows(); ++i) factor_(i, i) = static_cast<T>(factor_(i, i) + ridge);
-  Factorisation<T> made{pool, factor_.view(), inverses_.view()};
+  Factorisation<T> made{pool, factor_.view(), inverses_.view(), tick};
   if (const std::size_t pivot = made.factorise(0, factor_.rows()); pivot != 0)
     throw Error(ErrorCode::failure, fmt::format("a matrix is not positive definite (pivot {}); use a larger {}", pivot,
                                                 option_name("lambda")));
@@ -262,10 +264,11 @@ void Cholesky<T>::solve(ThreadPool& pool, MatrixView<T> b) const {
 
 // Some columns at a time: those of L are not needed any more when the inverse takes their place.
 template <class T>
-Matrix<T> Cholesky<T>::inverse(ThreadPool& pool) && {
+Matrix<T> Cholesky<T>::inverse(ThreadPool& pool, const Tick& tick) && {
   constexpr std::size_t kColumns = 4 * kPanelColumns;
   const std::size_t n = factor_.rows();
   for (std::size_t first = 0; first < n; first += kColumns) {
+    if (tick) tick();
     const std::size_t width = std::min(kColumns, n - first);
     Matrix<T> columns(n, width, T{0}), part(kPanelColumns, width);
     for (std::size_t c = 0; c < width; ++c) columns(first + c, c) = 1;

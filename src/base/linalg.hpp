@@ -2,6 +2,7 @@
 // Dense linear algebra on the products of matrix_product.hpp; results are bitwise equal for any number of threads. All
 // matrices are row-major. Where a pool can be left out, without one all is done in the calling thread.
 
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -51,14 +52,17 @@ void add_gram_of_columns(ThreadPool& pool, MatrixView<const float> x, double fac
 template <class T>
 class Cholesky {
  public:
+  /// Called between parts of the work; it may throw to end it.
+  using Tick = std::function<void()>;
+
   /// Reads the lower triangle. Throws Error(failure) when the matrix is not positive definite (or not finite).
-  Cholesky(ThreadPool& pool, Matrix<T> a, double ridge);
+  Cholesky(ThreadPool& pool, Matrix<T> a, double ridge, const Tick& tick = {});
   /// The same in the calling thread.
   Cholesky(Matrix<T> a, double ridge);
   /// Solves (A + ridge·I)·X = B in place of B, n x m.
   void solve(ThreadPool& pool, MatrixView<T> b) const;
   /// (A + ridge·I)⁻¹, symmetric to the bit, in the memory of the factor; n³ flops.
-  Matrix<T> inverse(ThreadPool& pool) &&;
+  Matrix<T> inverse(ThreadPool& pool, const Tick& tick = {}) &&;
 
  private:
   /// Rows `begin` to `end` of B become those of L⁻¹B, or of L⁻ᵀB, less what the rows solved before account for.

@@ -19,11 +19,11 @@ constexpr std::size_t kLeastFree = 3;     // at most one in so many samples is n
 
 }  // namespace
 
-SvrActiveSet::SvrActiveSet(GatedKernel& kernel, ThreadPool& pool) : pool_(pool) {
+SvrActiveSet::SvrActiveSet(GatedKernel& kernel, ThreadPool& pool, const std::function<void()>& tick) : pool_(pool) {
   const std::size_t n = kernel.samples();
   double trace = 0;
   for (std::size_t i = 0; i < n; ++i) trace += kernel.diagonal(i);
-  inverse_ = Cholesky<float>(pool, kernel.whole(), kRidge * trace / static_cast<double>(n)).inverse(pool);
+  inverse_ = Cholesky<float>(pool, kernel.whole(), kRidge * trace / static_cast<double>(n), tick).inverse(pool, tick);
   for (std::size_t i = 0; i < n; ++i) {
     double sum = 0;
     for (const float v : inverse_.row(i)) sum += v;

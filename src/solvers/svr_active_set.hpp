@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "parsnets/matrix.hpp"
@@ -20,8 +21,9 @@ namespace parsnets {
 
 class SvrActiveSet {
  public:
-  /// Inverts the kernel, which is stored. Throws Error(failure) if it is not positive definite.
-  SvrActiveSet(GatedKernel& kernel, ThreadPool& pool);
+  /// Inverts the kernel, which is stored. Throws Error(failure) if it is not positive definite, and what `tick` throws,
+  /// which is called now and then.
+  SvrActiveSet(GatedKernel& kernel, ThreadPool& pool, const std::function<void()>& tick);
 
   /// Bytes an object holds, with what a round needs.
   static double bytes_needed(std::size_t n, std::size_t m);
@@ -31,7 +33,8 @@ class SvrActiveSet {
   /// The samples' places at β, with f = Tβ and a bias for each output. Everything is N x m.
   void begin(MatrixView<const float> targets, MatrixView<const float> beta, MatrixView<const float> f,
              std::vector<float> bias, double c, double epsilon, bool global_bias);
-  /// One round from β with f = Tβ. Returns for each output whether the new β is feasible.
+  /// One round from β with f = Tβ. Returns for each output whether the new β is feasible. Throws Error(failure), and
+  /// leaves β, where equations cannot be solved at this precision.
   std::vector<char> round(MatrixView<const float> targets, MatrixView<float> beta, MatrixView<const float> f);
   /// No sample changed its place in the last round.
   bool settled() const { return settled_; }

@@ -177,7 +177,7 @@ void SvrEngine::keep(std::size_t j) {
 
 void SvrEngine::advance() {
   if (active_set_pays())
-    solve_active_set();
+    try_active_set();
   else
     sweep();
 }
@@ -190,26 +190,40 @@ bool SvrEngine::active_set_pays() const {
          rest >= SvrActiveSet::flops(view(s_.beta), options_.c, kExpectedRounds);
 }
 
-void SvrEngine::solve_active_set() {
-  const double n = static_cast<double>(order_.size()), m = static_cast<double>(active());
-  if (!active_set_) try {
-      active_set_ = std::make_unique<SvrActiveSet>(kernel_, pool_);
-      kernel_.count(n * n * n, 8 * n * n);
-    } catch (const Error&) {  // not positive definite
-      active_sets_ = false;
-      return;
-    }
+// Where it cannot go on at this precision, sweeps do.
+void SvrEngine::try_active_set() {
   refresh();
   evaluate_and_keep();
   restart_from_here();
+  try {
+    solve_active_set();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::failure) throw;
+    active_sets_ = false;
+    active_set_.reset();
+  }
+  std::swap(s_.beta, s_.previous_beta);
+  std::swap(s_.values, s_.previous_values);
+  restart_from_here();
+  s_.counters.fresh = 0;
+  tried_ = kernel_.flops();
+  drop_done();
+}
+
+/// The best points are in `previous` then.
+void SvrEngine::solve_active_set() {
+  const double n = static_cast<double>(order_.size()), m = static_cast<double>(active());
+  if (!active_set_) {
+    kernel_.count(n * n * n, 8 * n * n);
+    active_set_ = std::make_unique<SvrActiveSet>(kernel_, pool_, [&] { report_pass(); });
+  }
   active_set_->begin(view(a_), view(s_.beta), view(s_.values), bias_, options_.c, options_.epsilon,
                      options_.global_bias);
-  int round = 0;
-  do {
+  for (int round = 0; round < kRounds && s_.counters.pass < options_.max_passes; ++round) {
+    const double flops = SvrActiveSet::flops(view(s_.beta), options_.c, 1);
+    if (converged() || (round > 0 && active_set_->settled()) || !std::isfinite(flops)) break;
     s_.counters.pass += 1;
     report_pass();
-    const double flops = SvrActiveSet::flops(view(s_.beta), options_.c, 1);
-    if (!std::isfinite(flops)) break;
     kernel_.count(flops, 8 * n * n + 40 * n * m);
     const std::vector<char> feasible = active_set_->round(view(a_), view(s_.beta), view(s_.values));
     refresh();
@@ -223,13 +237,7 @@ void SvrEngine::solve_active_set() {
     copy_outputs(better, s_.beta, s_.previous_beta);
     copy_outputs(better, s_.values, s_.previous_values);
     log_pass();
-  } while (!converged() && !active_set_->settled() && ++round < kRounds && s_.counters.pass < options_.max_passes);
-  std::swap(s_.beta, s_.previous_beta);
-  std::swap(s_.values, s_.previous_values);
-  restart_from_here();
-  s_.counters.fresh = 0;
-  tried_ = kernel_.flops();
-  drop_done();
+  }
 }
 
 void SvrEngine::sweep() {

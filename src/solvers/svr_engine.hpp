@@ -70,6 +70,7 @@ class SvrEngine {
   MatrixView<const float> view(const Matrix<float>& m) const { return {m.data(), order_.size(), active()}; }
   void sweep();
   bool active_set_pays() const;
+  void try_active_set();
   void solve_active_set();
   void extrapolate();
   void visit(std::size_t block, bool last, std::vector<double>& sum, std::vector<double>& uncancelled);

@@ -487,6 +487,23 @@ TEST(Cholesky, TheInverseIsSymmetricSolvesAndDoesNotDependOnThreads) {
   }
 }
 
+TEST(Cholesky, MayBeEndedBetweenItsParts) {
+  const Matrix<double> a = gram<double>(1000, 7);
+  ThreadPool pool(2);
+  int left = 1000, all = 0;
+  const auto tick = [&] {
+    ++all;
+    if (left-- == 0) throw Error(ErrorCode::cancelled, "cancelled");
+  };
+  const auto inverse = [&] { return Cholesky(pool, Matrix<double>::copy_of(a.view()), 0.7, tick).inverse(pool, tick); };
+  inverse();
+  EXPECT_GT(all, 10);
+  for (const int calls : {0, 5, all - 1}) {
+    left = calls;
+    EXPECT_THROW(inverse(), Error) << calls;
+  }
+}
+
 TEST(Cholesky, RefusesMatricesThatAreNotPositiveDefiniteNamingThePivotOrNotFinite) {
   ThreadPool pool(2);
   auto negative = gram<double>(400, 400);

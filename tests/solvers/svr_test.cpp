@@ -197,9 +197,10 @@ TEST_F(Svr, WhereMostAreFreeTheActiveSetIsFoundInFewPasses) {
 TEST_F(Svr, EqualSamplesWithDifferentTargetsDoNoHarm) {
   for (const bool bias : {true, false}) {
     Problem p = make_problem(240, 20, 30, 8, 6, 32);
-    for (std::size_t i = 0; i < 40; i += 2) {
-      std::ranges::copy(p.z.row(i), p.z.row(i + 1).begin());
-      std::ranges::copy(p.open.row(i), p.open.row(i + 1).begin());
+    for (std::size_t i = 0; i < 80; ++i) {  // pairs, and forty samples that are all the same
+      const std::size_t twin = i < 40 ? i - i % 2 : 40;
+      std::ranges::copy(p.z.row(twin), p.z.row(i).begin());
+      std::ranges::copy(p.open.row(twin), p.open.row(i).begin());
     }
     const SvrOptions o{
         .c = 3, .epsilon = 0.02, .global_bias = bias, .tolerance = 1e-4, .max_passes = 3000, .block = 32};
