@@ -148,7 +148,7 @@ std::vector<T> gathered(std::vector<T> own, Processes& processes) {
   for (const std::string& part : parts) {
     const std::size_t before = all.size();
     all.resize(before + part.size() / sizeof(T));
-    std::memcpy(all.data() + before, part.data(), part.size());
+    if (!part.empty()) std::memcpy(all.data() + before, part.data(), part.size());
   }
   return all;
 }
