@@ -150,11 +150,13 @@ results: build
 pages:
 	@scripts/pages.py
 
-# The whole test suite under the address, undefined-behaviour and thread sanitizers; the runtime under valgrind.
+# The tests under the address, undefined-behaviour and thread sanitizers, but for those on real data, which would take
+# hours, and under the last for those of commands; the runtime under valgrind.
 sanitize:
 	@scripts/setup.sh test
-	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS)
-	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && ctest --preset tsan -R 'Threads|Thread|Synth'
+	@cmake --preset asan-ubsan > /dev/null && cmake --build --preset asan-ubsan -j $(JOBS) && ctest --preset asan-ubsan -j $(JOBS) -E '^RealData'
+	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) && \
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/tests/thread_sanitizer.supp ctest --preset tsan -j $(JOBS) -E '^(RealData|Cli)'
 	@scripts/valgrind.sh
 
 # What costly files take, in larger sizes than in the tests; SECURITY.md states the limits.
